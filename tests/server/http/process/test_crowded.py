@@ -88,6 +88,12 @@ def test_probes_and_metrics_answer_however_many_calls_are_in_flight(crowded: str
     assert statuses_of(lambda: httpx2.get(f"{crowded}{route}", headers=headers, timeout=SOON_S)) == {200}
 
 
+def test_the_open_connections_are_counted(crowded: str) -> None:
+    scraped = httpx2.get(f"{crowded}/metrics", headers={"authorization": f"Bearer {TOKENS['bob']}"}, timeout=SOON_S)
+    found = [line.split()[1] for line in scraped.text.splitlines() if line.startswith("mcp_connections ")]
+    assert [1 <= float(number) <= 8 for number in found] == [True]
+
+
 def test_another_principal_is_served_however_many_calls_of_one_are_in_flight(crowded: str) -> None:
     headers, body = headers_of("process_id", "bob"), body_of("process_id")
     assert statuses_of(lambda: httpx2.post(f"{crowded}/mcp", headers=headers, content=body, timeout=SOON_S)) == {200}

@@ -132,6 +132,7 @@ class _Server(uvicorn.Server):
         for name, read in (
             ("mcp_workers", lambda: float(self._assembly.lifecycle.is_ready)),
             ("mcp_event_loop_lag_seconds", lambda: self._heartbeat.lag_s),
+            ("mcp_connections", lambda: float(len(self.server_state.connections))),
             ("mcp_threads_busy", lambda: float(sum(pool.busy for pool in pools))),
             ("mcp_threads_waiting", lambda: float(sum(pool.waiting for pool in pools))),
         ):

@@ -36,6 +36,7 @@ HEADERS = {
 }
 FRAGILE = """
 import asyncio
+import atexit
 import os
 import time
 from pathlib import Path
@@ -43,6 +44,12 @@ from pathlib import Path
 from failsoft import BaseTool, operation
 
 FOLDER = Path(__file__).parent
+
+
+@atexit.register
+def end_slowly() -> None:
+    while (FOLDER / "slow-end").exists():
+        time.sleep(0.01)
 
 
 class Fragile(BaseTool):
@@ -351,3 +358,22 @@ def test_a_hang_up_of_the_server_reaches_its_workers(fragile: Callable[..., Frag
     told = comes_true(lambda: len([line for line in server.errors if "nonsense" in line]) >= 2)
     assert told, server.errors
     assert workers_of(url, 2) == workers
+
+
+def test_a_server_that_ends_takes_no_connection_that_no_worker_answers(
+    fragile: Callable[..., Fragile], tmp_path: Path
+) -> None:
+    server, url, _ = pair(fragile)
+    address = ("127.0.0.1", int(url.rpartition(":")[2]))
+    (tmp_path / "slow-end").touch()
+    server.send(signal.SIGTERM)
+
+    def refused() -> bool:
+        with socket.socket() as client:
+            return client.connect_ex(address) != 0
+
+    is_refused = comes_true(refused, within_s=10)
+    is_running = server.process.poll() is None
+    (tmp_path / "slow-end").unlink()
+    assert server.wait() == 0
+    assert (is_refused, is_running) == (True, True)

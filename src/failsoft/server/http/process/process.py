@@ -101,10 +101,10 @@ class _Server(uvicorn.Server):
         self._assembly = assembly
         self._on_ready = on_ready
         self._is_worker = multiprocessing.parent_process() is not None
-        board = in_use() or Board.create(None, slot=0)
+        self._board = in_use() or Board.create(None, slot=0)
         publish = assembly.tools[0].runtime.events.publish
         self._heartbeat = Heartbeat(
-            board, stall_s=assembly.settings.worker_stall_s, on_stall=None if self._is_worker else publish
+            self._board, stall_s=assembly.settings.worker_stall_s, on_stall=None if self._is_worker else publish
         )
         self._while_serving = ExitStack()
 
@@ -144,6 +144,7 @@ class _Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._board.beat(phase="stopped")  # it accepts no more connections from here on
         with self._while_serving:
             await super().shutdown(sockets)
 

@@ -37,7 +37,10 @@ from failsoft.server.signals import signals_handled
 _FOLDER_PREFIX, _LOCK_NAME = "failsoft-boards-", "in-use.lock"
 _BEING_SET_UP_S = 60.0
 """How old a folder without a lock has to be, in seconds, before it counts as abandoned."""
-_STARTING_TICK_S, _TICK_S_AT_MOST = 0.1, 1.0
+_CHANGING_TICK_S, _TICK_S_AT_MOST = 0.1, 1.0
+"""How often workers are looked at, in seconds: while they start or end, and at most otherwise."""
+_ACCEPTING = {"ready", "draining"}
+"""The phases in which a worker accepts connections."""
 _AFTER_GRACE_S = 2.0
 """How much later than the grace period a stalled worker is killed, in seconds; most end themselves before that."""
 _spawn = multiprocessing.get_context("spawn")
@@ -197,14 +200,17 @@ class _Supervisor:
             self._publish(event)
 
     def _refuse_connections(self) -> None:
-        """Stop listening until a worker is ready, so that a proxy tries another replica; on Linux only."""
+        """Stop listening until a worker is ready, so that a proxy tries another replica; on Linux only.
+
+        As long as the listener is open, the system accepts connections that nothing would answer.
+        """
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RD)
 
     def _wait(self) -> None:
         """Wait for the end of a worker, a signal or the next look."""
-        is_starting = any(worker.ready_at_s is None for worker in self._workers)
-        tick_s = min(_STARTING_TICK_S, self._tick_s) if is_starting else self._tick_s
+        is_changing = self._signals > 0 or any(worker.ready_at_s is None for worker in self._workers)
+        tick_s = min(_CHANGING_TICK_S, self._tick_s) if is_changing else self._tick_s
         sentinels = [worker.process.sentinel for worker in self._workers if worker.process is not None]
         if self._woken in wait([*sentinels, self._woken], tick_s):
             self._woken.recv_bytes()
@@ -225,6 +231,8 @@ class _Supervisor:
                     worker.process.join()
                 if worker.process is not None and worker.process.exitcode is not None:
                     self._ended(worker, "stopped")
+            if not any(found.is_alive and found.phase in _ACCEPTING for found in self._boards.workers()):
+                self._refuse_connections()
             self._wait()
 
     def _send(self, number: int, *, ready_only: bool = False) -> None:

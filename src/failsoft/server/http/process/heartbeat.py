@@ -21,8 +21,10 @@ from failsoft.server.http.process.restarts import Silence
 
 TICK_S = 0.1
 """How often `beat` is called, in seconds."""
-_TICKS_OF_LAG = 100
+_TICKS_OF_LAG = 20
 _TICKS_PER_BEAT = 3
+_LATE_S = 1.0
+"""A delay from which others are told what runs, in seconds; of a short limit for stalls, half of that."""
 _OF_CALLS = {observe.__code__, invoke.__code__}
 """Functions that have a call as their local variable `call`: one of them is below whatever a call does on the loop."""
 
@@ -46,7 +48,7 @@ class Heartbeat:
 
     @property
     def lag_s(self) -> float:
-        """The longest delay of the event loop within the last 10 seconds, in seconds."""
+        """The longest delay of the event loop within the last 2 seconds, in seconds."""
         return max((*self._lags, time.monotonic() - self._beat_at_s - TICK_S, 0.0))
 
     def beat(self, phase: str) -> None:
@@ -76,7 +78,7 @@ class Heartbeat:
         while not over.wait(min(1.0, self._stall_s / 4)):
             now_s, beat_at_s = time.monotonic(), self._beat_at_s
             silence.look(now_s)
-            if now_s - beat_at_s < self._stall_s / 2:
+            if now_s - beat_at_s < min(_LATE_S, self._stall_s / 2):
                 continue
             operation = _operation_on(thread_id, loop)
             if beat_at_s == self._beat_at_s:

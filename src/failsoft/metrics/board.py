@@ -276,7 +276,8 @@ class _Parts:
     """The parts of a board's memory."""
 
     def __init__(self, memory: mmap.mmap) -> None:
-        parts, begin = [], 0
+        parts: list[memoryview[int]] = []
+        begin = 0
         for size in (_HEAD, _STATUS, _NAMES, _CELLS, _GAUGES, _FAILURES * _FAILURE_BYTES):
             parts.append(memoryview(memory)[begin : begin + size])
             begin += size

@@ -34,6 +34,7 @@ class Source(Protocol):
 
     def gauges(self, *, shared: bool = False) -> list[Gauge]:
         """Return the gauges of this process, or those that are the same in every process."""
+        ...
 
 
 class Merged:

@@ -82,7 +82,8 @@ class Numbers:
         count = BY_NAME[name].cells
         with self._lock:
             placed = self._placed(name, labels, count)
-            cells: Cells = [0] * count if placed is None else placed  # a list is three times as fast
+            zero: list[float] = [0]
+            cells: Cells = zero * count if placed is None else placed  # a list is three times as fast
             self._rows.append(Row(name, labels, cells))
             return cells
 

@@ -230,7 +230,7 @@ def test_calls_of_a_killed_worker_are_no_longer_in_flight(url: str) -> None:
         os.kill(worker, signal.SIGKILL)
     for caller in callers:
         caller.join()
-    assert comes_true(lambda: call(url, "sell"))
+    assert comes_true(lambda: call(url, "sell", timeout=2))
     assert in_flight
     assert values(scrape(url), "mcp_tool_inflight", operation="wait") in ([], [0.0])
 

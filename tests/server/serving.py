@@ -11,7 +11,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from failsoft import BaseTool, ToolError, operation, serve
-from tests.doors import stdio_serve_module
+from tests.doors import seam_module, stdio_serve_module
 from tests.server.served_tools import Hostile, Polite
 
 
@@ -70,8 +70,11 @@ def main(
     host: str = "127.0.0.1",
     port: str = "0",
     last_bytes_s: str = "",
+    way: str = "lane",
 ) -> int:
-    """Serve, and print the URL on stderr."""
+    """Serve, with the lane or in the SDK's way, and print the URL on stderr."""
+    if way == "sdk":
+        seam_module._found.append("the test asks for it")
     if last_bytes_s:
         stdio_serve_module._LAST_BYTES_S = float(last_bytes_s)
     try:

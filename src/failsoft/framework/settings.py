@@ -171,10 +171,6 @@ class Settings(EnvironmentSettings):
         default=1_000_000, ge=1_000, description="Largest answer in bytes, text and structured content together."
     )
     max_request_bytes: int = Field(default=4 * 1024 * 1024, ge=1_000, description="Largest HTTP request in bytes.")
-    fast_lane: Literal["on", "off"] = Field(
-        default="on",
-        description="Whether plain calls over HTTP bypass the SDK's request handling; nothing else differs.",
-    )
     default_timeout_s: float = Field(
         default=30.0,
         ge=0,

@@ -24,9 +24,7 @@ from failsoft.framework.errors import BadOutput, Timeout, ToolError
 from failsoft.framework.settings import Settings
 from failsoft.proxy.toolset import ProxyRequest, ProxyTools
 from failsoft.server.lifecycle import Lifecycle
-from failsoft.server.protocol.encoding import call_tool_result
-from failsoft.server.protocol.progress import Progress
-from failsoft.server.protocol.tools import ToolProtocol
+from failsoft.server.protocol.tools import Progress, ToolProtocol, call_tool_result
 
 _LISTS: dict[str, tuple[str, str]] = {
     "resources/list": ("resources", "resources"),
@@ -148,6 +146,9 @@ class ProxyProtocol(ToolProtocol):
 
         facts = {field.name: getattr(scope, field.name) for field in dataclasses.fields(CallScope)}
         return ForeignScope(**{**facts, "max_response_bytes": None}, run=run)
+
+    def _call_directly(self, ctx: ServerRequestContext[Any, Any], params: Mapping[str, Any]) -> None:
+        """Leave every call to the SDK, which validates the results of upstreams."""
 
     def _encoded(self, response: ToolResponse[Any]) -> dict[str, Any]:
         """Return the upstream's own result, or the failure."""

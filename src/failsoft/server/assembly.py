@@ -42,8 +42,6 @@ class Assembly:
     lifecycle: Lifecycle
     settings: Settings
     server: Server[Any]
-    plain_calls: ToolProtocol | None = None
-    """Answers calls that ask their client nothing, and tell it nothing but their progress; None if any call may."""
 
 
 def assemble(
@@ -67,7 +65,7 @@ def assemble(
         tool.server_name = name
     version = version or _version_of(made)
     server = protocol.server(name, version=version, instructions=instructions or _introduced(made))
-    return Assembly(name, version, made, toolbox, lifecycle, settings, server, protocol)
+    return Assembly(name, version, made, toolbox, lifecycle, settings, server)
 
 
 def mcp_server(

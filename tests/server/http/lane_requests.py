@@ -12,11 +12,13 @@ from typing import Any
 
 import anyio
 from hypothesis import strategies as st
+from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
+from tests.doors import DirectAnswers
 from tests.server.served_tools import RAISED, RETURNED
 
-__all__ = ["VALID", "Answer", "Post", "Request", "answer_of", "plain", "requests"]
+__all__ = ["VALID", "Answer", "Post", "Request", "answer_of", "plain", "requests", "the_sdks_way"]
 
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -35,6 +37,14 @@ _VOLATILE = (
     (re.compile(rb"([Ee]rror[_ ]id[\\\": ]+)[0-9a-f]{16}"), rb"\g<1>0"),
     (re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z"), rb"now"),
 )
+
+
+def the_sdks_way(app: Starlette) -> Starlette:
+    """Return the app without its lane and its middleware that answers instead of the SDK."""
+    server = app.state.assembly.server
+    server.middleware[:] = [one for one in server.middleware if not isinstance(one, DirectAnswers)]
+    app.router.lifespan_context = lambda _: server.session_manager.run()
+    return app
 
 
 @dataclass(frozen=True)

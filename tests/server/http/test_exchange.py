@@ -11,8 +11,8 @@ import pytest
 from starlette.types import Message
 
 from failsoft import BaseTool, Runtime, Settings, asgi_app, operation
-from tests.doors import Disconnects, event, received
-from tests.server.http.lane_requests import HEADERS, META, Post, Request
+from tests.doors import event, received, watched
+from tests.server.http.lane_requests import HEADERS, META, Post, Request, the_sdks_way
 
 pytestmark = pytest.mark.anyio
 
@@ -31,10 +31,11 @@ class Marking(BaseTool):
         return found + mark.get()
 
 
-@pytest.mark.parametrize("lane", ["on", "off"])
+@pytest.mark.parametrize("way", ["lane", "sdk"])
 @pytest.mark.parametrize("version", ["2026-07-28", "2025-06-18"])
-async def test_context_variables_that_a_tool_sets_do_not_outlive_its_call(lane: str, version: str) -> None:
-    app = asgi_app(Marking(runtime=Runtime(settings=Settings(fast_lane=lane))))
+async def test_context_variables_that_a_tool_sets_do_not_outlive_its_call(way: str, version: str) -> None:
+    app = asgi_app(Marking(runtime=Runtime(settings=Settings())))
+    app = app if way == "lane" else the_sdks_way(app)
     params = {"name": "leave_mark", "arguments": {}, "_meta": META if version == "2026-07-28" else {}}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
     headers = {**HEADERS, "mcp-name": "leave_mark", "mcp-protocol-version": version}
@@ -58,39 +59,17 @@ async def test_a_cancelled_call_can_handle_its_cancellation() -> None:
     async def receive() -> Message:
         return {"type": "http.disconnect"}
 
-    assert await Disconnects().watch(work(), receive, receive) == "handled"  # type: ignore[arg-type]  # no ping is sent
-
-
-async def test_requests_are_not_watched_in_the_context_of_the_one_that_set_the_timer() -> None:
-    disconnects, seen, all_seen = Disconnects(), list[str](), asyncio.Event()
-
-    async def work() -> bool:
-        return await all_seen.wait()
-
-    async def receive() -> Message:
-        seen.append(mark.get())
-        if len(seen) == 2:
-            all_seen.set()
-        await asyncio.sleep(60)
-        return {}
-
-    async def request(name: str) -> None:
-        mark.set(name)
-        await disconnects.watch(work(), receive, receive)  # type: ignore[arg-type]  # no ping is sent
-
-    async with asyncio.timeout(30):
-        await asyncio.gather(request("one"), request("two"))
-    assert seen == ["none", "none"]
+    assert await watched(work(), receive, receive) == "handled"  # type: ignore[arg-type]  # no ping is sent
 
 
 async def test_a_body_in_many_pieces_becomes_one_message() -> None:
-    async def gathered(*messages: Message, at_most: int = 100) -> list[Message]:
+    async def gathered(*messages: Message) -> list[Message]:
         left = list(messages)
 
         async def receive() -> Message:
             return left.pop(0)
 
-        return await received(receive, at_most=at_most)
+        return await received(receive)
 
     def piece(body: bytes, *, more: bool) -> dict[str, Any]:
         return {"type": "http.request", "body": body, "more_body": more}
@@ -98,7 +77,6 @@ async def test_a_body_in_many_pieces_becomes_one_message() -> None:
     pieces = [piece(b"x", more=True)] * 50
     gone = {"type": "http.disconnect"}
     assert await gathered(*pieces, piece(b"y", more=False)) == [piece(b"x" * 50 + b"y", more=False)]
-    assert await gathered(*pieces, at_most=9) == [piece(b"x" * 10, more=True)]
     assert await gathered(*pieces, gone) == [piece(b"x" * 50, more=True), gone]
     assert await gathered(gone) == [gone]
 

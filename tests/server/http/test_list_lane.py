@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib import metadata
 from typing import Any
 
 import pytest
@@ -13,8 +12,7 @@ from mcp.server import streamable_http_manager
 from starlette.applications import Starlette
 
 from failsoft import Runtime, Settings, asgi_app
-from tests.doors import fast_lane_module as fast_lane
-from tests.server.http.lane_requests import HEADERS, META, Answer, Post, Request
+from tests.server.http.lane_requests import HEADERS, META, Answer, Post, Request, the_sdks_way
 from tests.server.served_tools import Polite
 
 pytestmark = pytest.mark.anyio
@@ -75,14 +73,10 @@ REQUESTS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _proven(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast_lane, "PROVEN_WITH", {metadata.version("mcp")})
-
-
 @asynccontextmanager
-async def served(lane: str) -> AsyncIterator[Starlette]:
-    app = asgi_app(Polite(runtime=Runtime(settings=Settings(fast_lane=lane))))
+async def served(way: str) -> AsyncIterator[Starlette]:
+    app = asgi_app(Polite(runtime=Runtime(settings=Settings())))
+    app = app if way == "lane" else the_sdks_way(app)
     async with app.router.lifespan_context(app):
         yield app
 
@@ -95,7 +89,7 @@ async def answer(app: Starlette, sent: Request) -> Answer:
 
 @pytest.mark.parametrize("sent", REQUESTS.values(), ids=REQUESTS)
 async def test_the_answers_are_the_same_with_the_lane_on_and_off(sent: Request) -> None:
-    async with served("on") as on, served("off") as off:
+    async with served("lane") as on, served("sdk") as off:
         first, kept, expected = [await answer(app, sent) for app in (on, on, off)]
         await answer(on, request())
         after_another = await answer(on, sent)
@@ -103,7 +97,7 @@ async def test_the_answers_are_the_same_with_the_lane_on_and_off(sent: Request) 
 
 
 async def test_the_second_answer_comes_without_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with served("on") as app:
+    async with served("lane") as app:
         first = await answer(app, request())
 
         async def refuse(*_: Any) -> None:
@@ -115,7 +109,7 @@ async def test_the_second_answer_comes_without_the_sdk(monkeypatch: pytest.Monke
 
 
 async def test_middleware_of_the_sdk_s_server_that_is_added_later_sees_every_request() -> None:
-    async with served("on") as app:
+    async with served("lane") as app:
         await answer(app, request())
         seen = []
 

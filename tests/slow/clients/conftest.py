@@ -19,16 +19,6 @@ def url(documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
         yield address
 
 
-@pytest.fixture(scope="session")
-def url_without_fast_lane(
-    documents: Path,  # noqa: F811 - the fixture
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[str]:
-    """Return the address of the same, with the fast lane off."""
-    with _serving(documents, tmp_path_factory, FAILSOFT_FAST_LANE="off") as address:
-        yield address
-
-
-def _serving(root: Path, folders: pytest.TempPathFactory, **variables: str) -> AbstractContextManager[str]:
+def _serving(root: Path, folders: pytest.TempPathFactory) -> AbstractContextManager[str]:
     app = ("--app", "tests.slow.clients.conformance_tools:Conformance")
-    return docs_served(root, folders.mktemp("log") / "server.log", *app, **variables)
+    return docs_served(root, folders.mktemp("log") / "server.log", *app)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.programs.node import Node
-from tests.thorough import THOROUGH
 from tests.zygote import PYTHON
 
 HERE = Path(__file__).parent
@@ -83,21 +82,8 @@ def test_the_inspector_sees_success_recovery_and_the_typed_failure(node: Node, u
     _check_failure(missing, "DOC_NOT_FOUND")
 
 
-@pytest.mark.parametrize(
-    ("revision", "served_at"),
-    [
-        ("2026-07-28", "url"),
-        ("2025-11-25", "url"),
-        pytest.param(
-            *("2026-07-28", "url_without_fast_lane"),
-            marks=pytest.mark.skipif(not THOROUGH, reason="the way of all other requests; HYPOTHESIS_PROFILE=thorough"),
-        ),
-    ],
-)
-def test_the_conformance_suite_finds_nothing_unexpected(
-    node: Node, request: pytest.FixtureRequest, tmp_path: Path, revision: str, served_at: str
-) -> None:
-    url = request.getfixturevalue(served_at)
+@pytest.mark.parametrize("revision", ["2026-07-28", "2025-11-25"])
+def test_the_conformance_suite_finds_nothing_unexpected(node: Node, url: str, tmp_path: Path, revision: str) -> None:
     baseline = HERE / f"conformance-{revision}.yml"
     suite = ["--suite", "all", "--spec-version", revision, "--expected-failures", str(baseline)]
     done = node.run("conformance", "server", "--url", url, *suite, cwd=tmp_path)

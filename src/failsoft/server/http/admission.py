@@ -9,7 +9,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from failsoft.framework.safe.author_reports import logger
-from failsoft.server.http.acceptance import Passed
 from failsoft.server.lifecycle import ADMITTED, Lifecycle
 
 _ONCE = (b"host", b"authorization", b"origin")
@@ -19,6 +18,17 @@ _RETRY_AFTER_S = 5
 """The `Retry-After` of a draining server, in seconds."""
 _ALWAYS_OPEN = frozenset({"/healthz", "/readyz", "/metrics"})
 """Paths that are served while the server drains."""
+_REMEMBERED_AT_MOST = 256
+
+
+class Passed(set[tuple[bytes | None, ...]]):
+    """Values of headers that have passed a check, a bounded number of them."""
+
+    def add(self, values: tuple[bytes | None, ...]) -> None:
+        """Remember values; beyond the bound, all others are forgotten."""
+        if len(self) >= _REMEMBERED_AT_MOST:
+            self.clear()
+        super().add(values)
 
 
 class AdmissionMiddleware:

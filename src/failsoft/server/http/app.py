@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 from mcp.server.auth.middleware.bearer_auth import RequireAuthMiddleware
@@ -13,19 +12,13 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Route
-from starlette.types import ASGIApp
 
 from failsoft.server.assembly import Assembly, assemble
-from failsoft.server.http.acceptance import Acceptance
 from failsoft.server.http.access import authentication, chosen_verifier, transport_security
 from failsoft.server.http.admission import AdmissionMiddleware
-from failsoft.server.http.fast_lane import FastLane, is_proven
-from failsoft.server.http.legacy import LegacyRequests
-from failsoft.server.http.list_lane import ListLane
 from failsoft.server.http.metrics_route import MetricsEndpoint
 from failsoft.server.http.pages import probe_routes, status_routes
-from failsoft.server.http.plain_calls import METHOD
-from failsoft.server.protocol.tools import ToolProtocol
+from failsoft.server.http.seam import put_lane
 from failsoft.server.sources import Tools
 
 MCP_PATH = "/mcp"
@@ -88,19 +81,11 @@ def build_app(
             *status_routes(assembly, mcp_path=MCP_PATH, has_token=verifier is not None),
         ],
     )
-    acceptance = Acceptance()
-    lanes = _lanes(assembly, acceptance) if settings.fast_lane == "on" and is_proven() else []
-    limited = assembly.server.session_manager.asgi_app  # refuses large bodies, then passes them on
-    limited.app = LegacyRequests(
-        limited.app, server=assembly.server, lifecycle=assembly.lifecycle, acceptance=acceptance
-    )
-    if verifier is not None:
-        limited.app = _before(limited.app, lanes)
+    put_lane(app, assembly)
     # The SDK reads tokens only with OAuth settings; for plain tokens its middleware is added here.
     app.user_middleware[:0] = [
         _admission(assembly, security, has_token=verifier is not None or auth is not None),
         *(authentication(verifier) if verifier is not None and auth is None else ()),
-        *([Middleware(_in_front(app, lanes))] if lanes and verifier is None else ()),
     ]
     app.state.assembly = assembly
     app.state.has_token = verifier is not None
@@ -130,54 +115,6 @@ def _admission(assembly: Assembly, security: TransportSecuritySettings, *, has_t
 def _probes(assembly: Assembly, verifier: TokenVerifier | None, auth: AuthSettings | None) -> list[Route]:
     metrics = Route("/metrics", _guarded(MetricsEndpoint(assembly.tools), verifier, auth))
     return [metrics, *probe_routes(assembly.lifecycle)]
-
-
-def _lanes(assembly: Assembly, acceptance: Acceptance) -> list[Callable[[ASGIApp], ASGIApp]]:
-    if assembly.plain_calls is None:
-        return []
-    return [_fast_lane(assembly, assembly.plain_calls, acceptance), _lists(assembly, acceptance)]
-
-
-def _lists(assembly: Assembly, acceptance: Acceptance) -> Callable[[ASGIApp], ListLane]:
-    return partial(
-        ListLane,
-        server=assembly.server,
-        middleware=tuple(assembly.server.middleware),
-        lifecycle=assembly.lifecycle,
-        acceptance=acceptance,
-        path=MCP_PATH,
-    )
-
-
-def _fast_lane(assembly: Assembly, protocol: ToolProtocol, acceptance: Acceptance) -> Callable[[ASGIApp], FastLane]:
-    return partial(
-        FastLane,
-        assembly=assembly,
-        protocol=protocol,
-        entry=assembly.server.get_request_handler(METHOD),
-        middleware=tuple(assembly.server.middleware),
-        acceptance=acceptance,
-        path=MCP_PATH,
-    )
-
-
-def _in_front(app: Starlette, lanes: Sequence[Any]) -> Callable[[ASGIApp], ASGIApp]:
-    """Return middleware that puts the lanes before the routes, unless something was added that they would bypass."""
-    route: Any = app.routes[0]
-    endpoint = route.app
-
-    def placed(below: ASGIApp) -> ASGIApp:
-        last: Any = app.user_middleware[-1].cls
-        is_as_built = last is placed and route.app is endpoint and app.routes[0] is route
-        return _before(below, lanes) if is_as_built else below
-
-    return placed
-
-
-def _before(app: ASGIApp, lanes: Sequence[Any]) -> ASGIApp:
-    for lane in reversed(lanes):
-        app = lane(app)
-    return app
 
 
 def _guarded(endpoint: Any, verifier: TokenVerifier | None, auth: AuthSettings | None) -> Any:

@@ -1,4 +1,4 @@
-"""What both kinds of requests that bypass the SDK's transport share: cancellation by disconnect, pings, replay."""
+"""Parts of an HTTP exchange: cancellation by disconnect, pings, the body in one piece, server-sent events."""
 
 from __future__ import annotations
 
@@ -21,43 +21,26 @@ _WATCHED_AFTER_S = 0.02
 _SEPARATORS = tuple((char.encode(), b"\\u%04x" % ord(char)) for char in "\x85\u2028\u2029")
 
 
-class Disconnects:
-    """Cancels work when the client that waits for it disconnects.
+async def watched(work: Coroutine[Any, Any, T], receive: Receive, ping: Callable[[], Awaitable[None]]) -> T | None:
+    """Return the result of the work, or None if the client disconnected, which cancels it.
 
-    One timer serves all requests, as that of the deadlines does: with one each, a third of a short request's time would
-    go into timers that never fire.
+    Args:
+        work: The work, which never returns None. Context variables that it sets are gone when it ends.
+        receive: Tells of the disconnect, once the body has been read.
+        ping: Called after each ping interval; the work's result is returned when no ping is being sent.
     """
-
-    def __init__(self) -> None:
-        self._timer: _Timer | None = None
-
-    async def watch(
-        self, work: Coroutine[Any, Any, T], receive: Receive, ping: Callable[[], Awaitable[None]]
-    ) -> T | None:
-        """Return the result of the work, or None if the client disconnected, which cancels it.
-
-        Args:
-            work: The work, which never returns None. Context variables that it sets are gone when it ends.
-            receive: Tells of the disconnect, once the body has been read.
-            ping: Called after each ping interval; the work's result is returned when no ping is being sent.
-        """
-        timer = self._timer
-        if timer is None or timer.loop is not asyncio.get_running_loop():
-            timer = self._timer = _Timer()  # that of another loop continues for its own requests
-        context = copy_context()
-        with timer.new_scope() as scope:
-            try:
-                awaited = context.run(work.send, None)
-            except StopIteration as end:
-                return end.value  # type: ignore[no-any-return]  # it never waited, so nothing could be read meanwhile
-            watch = _Watch(receive, ping, scope)
-            timer.add(watch)
-            try:
-                return await _resumed(work, awaited, context)
-            finally:
-                timer.waiting.pop(watch, None)
-                await watch.end()
-        return None
+    context = copy_context()
+    with anyio.CancelScope() as scope:
+        try:
+            awaited = context.run(work.send, None)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]  # it never waited, so nothing could be read meanwhile
+        watch = _Watch(receive, ping, scope)
+        try:
+            return await _resumed(work, awaited, context)
+        finally:
+            await watch.end()
+    return None
 
 
 @coroutine
@@ -79,70 +62,38 @@ def _resumed(work: Coroutine[Any, Any, T], awaited: Any, context: Context) -> Ge
             return end.value  # type: ignore[no-any-return]  # what the coroutine returned
 
 
-class _Timer:
-    """Begins to watch requests that take long. All have the same limit, so the oldest one reaches it first."""
-
-    __slots__ = ("_context", "_is_set", "loop", "new_scope", "waiting")
-
-    def __init__(self) -> None:
-        self.loop = asyncio.get_running_loop()
-        self.new_scope: type[anyio.CancelScope] = type(anyio.CancelScope())
-        """The loop's kind of cancel scope; to look it up costs as much as to enter one."""
-        self.waiting: dict[_Watch, float] = {}
-        self._is_set = False
-        self._context = Context()
-        """Empty: a request is not watched in the context of the one that set the timer."""
-
-    def add(self, watch: _Watch) -> None:
-        self.waiting[watch] = until = self.loop.time() + _WATCHED_AFTER_S
-        if not self._is_set:
-            self._is_set = True
-            self.loop.call_at(until, self._look, context=self._context)
-
-    def _look(self) -> None:
-        self._is_set = False
-        now = self.loop.time()
-        while self.waiting:
-            watch, until = next(iter(self.waiting.items()))
-            if until > now:
-                self._is_set = True
-                self.loop.call_at(until, self._look, context=self._context)
-                return
-            del self.waiting[watch]
-            watch.begin()
-
-
 class _Watch:
     """A task that reads the connection while the work takes long."""
 
-    __slots__ = ("_ping", "_receive", "_scope", "_task", "_writing")
+    __slots__ = ("_ping", "_receive", "_scope", "_task", "_timer", "_writing")
 
     def __init__(self, receive: Receive, ping: Callable[[], Awaitable[None]], scope: anyio.CancelScope) -> None:
         self._receive = receive
         self._ping = ping
         self._scope = scope
         self._task: asyncio.Task[None] | None = None
-        self._writing: asyncio.Lock | None = None
-
-    def begin(self) -> None:
         self._writing = asyncio.Lock()
-        self._task = asyncio.create_task(self._run(self._writing))
+        self._timer = asyncio.get_running_loop().call_later(_WATCHED_AFTER_S, self._begin)
+
+    def _begin(self) -> None:
+        self._task = asyncio.create_task(self._run())
 
     async def end(self) -> None:
-        if self._task is None or self._writing is None:
+        self._timer.cancel()
+        if self._task is None:
             return
         try:
             await self._writing.acquire()  # a ping that was begun is written first
         finally:
             self._task.cancel()
 
-    async def _run(self, writing: asyncio.Lock) -> None:
+    async def _run(self) -> None:
         while True:
             try:
                 async with asyncio.timeout(PING_S):
                     message = await self._receive()
             except TimeoutError:
-                async with writing:
+                async with self._writing:
                     await self._ping()
                 continue
             if message["type"] == "http.disconnect":
@@ -150,8 +101,8 @@ class _Watch:
                 return
 
 
-async def received(receive: Receive, *, at_most: int) -> list[Message]:
-    """Return the messages of a request, its body in one: all of it, or what shows that it is too large or incomplete.
+async def received(receive: Receive) -> list[Message]:
+    """Return the messages of a request, its body in one: all of it, or what shows that it is incomplete.
 
     A list of pieces would take hundreds of times the memory of a body that comes byte by byte.
     """
@@ -161,9 +112,8 @@ async def received(receive: Receive, *, at_most: int) -> list[Message]:
     body = bytearray()
     while message["type"] == "http.request":
         body += message.get("body", b"")
-        is_incomplete = message.get("more_body", False)
-        if not is_incomplete or len(body) > at_most:
-            return [{"type": "http.request", "body": bytes(body), "more_body": is_incomplete}]
+        if not message.get("more_body", False):
+            return [{"type": "http.request", "body": bytes(body), "more_body": False}]
         message = await receive()
     return [{"type": "http.request", "body": bytes(body), "more_body": True}, message]
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
+from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
+from mcp_types import methods
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.call import CallScope
@@ -16,15 +21,14 @@ from failsoft.framework.call.bound import BoundOperation, Toolbox
 from failsoft.framework.call.run import answer_failure
 from failsoft.framework.errors import Unavailable
 from failsoft.framework.recorders import NullMetrics
+from failsoft.framework.safe import json_safe
 from failsoft.framework.safe.author_reports import is_real_cancellation, logger
 from failsoft.framework.settings import Settings
 from failsoft.framework.text import bounded, quoted
 from failsoft.server import telemetry
 from failsoft.server.lifecycle import ADMITTED, Lifecycle
 from failsoft.server.protocol.caller import CallPlaces, principal_of
-from failsoft.server.protocol.encoding import call_tool_result
-from failsoft.server.protocol.kept_list import KeptList
-from failsoft.server.protocol.progress import Progress
+from failsoft.server.protocol.direct import DirectAnswers
 from failsoft.server.resources import OfferProtocol
 
 T = TypeVar("T")
@@ -51,6 +55,7 @@ class ToolProtocol:
         self._max_response_bytes = settings.max_response_bytes
         self._places = CallPlaces(settings)
         self._schemas = {bound.name: bound.input_schema for bound in toolbox}
+        self._stamp: Mapping[str, Any] = {}
         self._offers = OfferProtocol(toolbox.tools, self.respond)
         self._listed = types.ListToolsResult(tools=[describe_tool(bound) for bound in toolbox], ttl_ms=_FRESH_MS)
 
@@ -66,7 +71,8 @@ class ToolProtocol:
             on_call_tool=self.call_tool,  # type: ignore[arg-type]  # the runner accepts a dictionary as well as a model
             **self._offers.handlers(),
         )
-        server.middleware.append(KeptList(server))
+        self._stamp = server.server_info_stamp
+        server.middleware.append(DirectAnswers(server, self._call_directly))
         telemetry.install(server, {id(bound.events): bound.events for bound in self._toolbox}.values())
         return server
 
@@ -142,6 +148,34 @@ class ToolProtocol:
             if refused is None:
                 self._places.leave(scope.principal)
 
+    def _call_directly(
+        self, ctx: ServerRequestContext[Any, Any], params: Mapping[str, Any]
+    ) -> Awaitable[dict[str, Any]] | None:
+        """Answer a call that the SDK would accept, or return None for an unknown tool and odd arguments."""
+        bound, arguments = self._toolbox.find(params["name"]), params.get("arguments", {})
+        if bound is None or type(arguments) is not dict:
+            return None
+        return self.respond(ctx, bound, arguments, partial(self._on_the_wire, ctx.protocol_version))
+
+    def _on_the_wire(self, version: str, response: ToolResponse[Any]) -> dict[str, Any]:
+        """Return the result that the SDK would make of a response.
+
+        Raises:
+            MCPError: -32603 for a content block that the protocol does not know.
+        """
+        result = call_tool_result(response)
+        if response.content:  # the handler's own blocks
+            try:
+                result = methods.serialize_server_result("tools/call", version, result)
+            except ValueError as error:  # ValidationError, too
+                logger.opt(exception=error).error("A tool returned a content block that the protocol does not know")
+                raise MCPError(code=types.INTERNAL_ERROR, message="Handler returned an invalid result") from None
+        if version in MODERN_PROTOCOL_VERSIONS:
+            result["_meta"] = {**result.get("_meta", {}), types.SERVER_INFO_META_KEY: dict(self._stamp)}
+        else:
+            result.pop("resultType", None)
+        return result
+
     def _encoded(self, response: ToolResponse[Any]) -> dict[str, Any]:
         """Return a response as the result of `tools/call`."""
         return call_tool_result(response)
@@ -205,3 +239,52 @@ def describe_tool(bound: BoundOperation) -> types.Tool:
         output_schema=bound.output_schema(),
         annotations=types.ToolAnnotations.model_validate(bound.annotations, by_name=False, by_alias=True),
     )
+
+
+class Progress:
+    """Sends progress of one call to clients that sent a progress token: increasing, and none after the call has ended.
+
+    A report that cannot be sent, because the client has disconnected or its token cannot be serialized, is dropped by
+    the call, which it never fails.
+    """
+
+    __slots__ = ("_last", "_session", "over")
+
+    def __init__(self, session: ServerSession) -> None:
+        self._session = session
+        self._last = -math.inf
+        self.over = False
+
+    async def __call__(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        """Send one report, if the call is still running and the value has increased."""
+        if self.over or not math.isfinite(done) or done <= self._last:
+            return
+        self._last = done
+        known_total = total if total is not None and math.isfinite(total) else None
+        await self._session.report_progress(
+            float(done), known_total, None if message is None else bounded(str(message))
+        )
+
+
+def call_tool_result(response: ToolResponse[Any]) -> dict[str, Any]:
+    """Return the result on the wire: the whole response as text and as structured content, with `isError`.
+
+    A plain dictionary instead of the SDK's model: the SDK validates its output anyway, so a model would only be built
+    to be dumped again. `resultType` is required from 2026-07-28 on; older versions drop it.
+    """
+    encoded = response.encode()
+    content: list[dict[str, Any]] = [{"type": "text", "text": encoded.text}]
+    if encoded.content:
+        content += [
+            json_safe.json_safe(block.model_dump(by_alias=True, mode="json", exclude_none=True))
+            for block in encoded.content
+        ]
+    result: dict[str, Any] = {
+        "content": content,
+        "structuredContent": encoded.structured,
+        "isError": encoded.is_error,
+        "resultType": "complete",
+    }
+    if encoded.meta is not None:
+        result["_meta"] = encoded.meta
+    return result

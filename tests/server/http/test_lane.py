@@ -1,4 +1,4 @@
-"""The fast lane answers as the SDK does, and turning it off changes nothing else."""
+"""The lane answers as the SDK does."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import gc
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from importlib import metadata
 from typing import Any
 
 import anyio
@@ -25,8 +24,8 @@ from starlette.routing import Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from failsoft import BaseTool, Runtime, Settings, asgi_app
-from tests.doors import exchange_module as exchange, fast_lane_module as fast_lane
-from tests.server.http.lane_requests import Answer, Post, Request, plain, requests
+from tests.doors import exchange_module as exchange
+from tests.server.http.lane_requests import Answer, Post, Request, plain, requests, the_sdks_way
 from tests.server.http.test_app import opened
 from tests.server.served_tools import Hostile, Polite
 from tests.thorough import examples
@@ -38,20 +37,20 @@ ROUNDS = 30
 TOKENS = {"ada": "correct horse battery", "bob": "incorrect horse battery"}
 
 
-@pytest.fixture(autouse=True)
-def _proven(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Turn the lane on for the installed version of the SDK: it is compared here."""
-    monkeypatch.setattr(fast_lane, "PROVEN_WITH", {metadata.version("mcp")})
+def tools(**options: Any) -> list[BaseTool]:
+    return [made(runtime=Runtime(settings=Settings(**options))) for made in (Polite, Hostile)]
 
 
-def tools(lane: str, **options: Any) -> list[BaseTool]:
-    return [made(runtime=Runtime(settings=Settings(fast_lane=lane, **options))) for made in (Polite, Hostile)]
+def served(way: str, made: list[BaseTool]) -> Starlette:
+    """Return an app with these tools, with the lane or without it."""
+    app = asgi_app(made)
+    return app if way == "lane" else the_sdks_way(app)
 
 
 @asynccontextmanager
 async def both(**options: Any) -> AsyncIterator[tuple[Starlette, Starlette]]:
-    """Run two servers with the same tools, with the lane on and off."""
-    on, off = (asgi_app(tools(lane, **options)) for lane in ("on", "off"))
+    """Run two servers with the same tools, with the lane and without it."""
+    on, off = (served(way, tools(**options)) for way in ("lane", "sdk"))
     async with on.router.lifespan_context(on), off.router.lifespan_context(off):
         yield on, off
 
@@ -106,7 +105,7 @@ async def test_failures_in_json_text_are_answered_alike() -> None:
 
 async def test_plain_calls_leave_no_reference_cycles() -> None:
     """Each would be kept until a garbage collection, which delays the calls that are running."""
-    app = asgi_app(tools("on"))
+    app = asgi_app(tools())
     async with app.router.lifespan_context(app):
         await answers(plain("facts"), app)
         found = []
@@ -123,7 +122,7 @@ async def test_plain_calls_leave_no_reference_cycles() -> None:
 
 
 async def test_plain_calls_are_answered_without_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
-    app = asgi_app(tools("on"))
+    app = asgi_app(tools())
     async with app.router.lifespan_context(app):
         with without_the_sdk(monkeypatch):
             for request in (plain("double", {"number": 4}), plain("facts"), plain("find", {"name": "gone"})):
@@ -131,36 +130,16 @@ async def test_plain_calls_are_answered_without_the_sdk(monkeypatch: pytest.Monk
                 assert (answer.status, json.loads(answer.bodies[0])["id"]) == (200, 1)
 
 
-@pytest.mark.parametrize("version", ["2.3.0", "99.0"])
-async def test_the_sdk_is_asked_if_the_lane_is_off_or_its_version_unknown(
-    monkeypatch: pytest.MonkeyPatch, version: str
-) -> None:
-    monkeypatch.setattr(fast_lane, "PROVEN_WITH", {version})
-    monkeypatch.setattr(metadata, "version", lambda _: "2.3.0")
-    app = asgi_app(tools("off" if version == "2.3.0" else "on"))
-    await answered_by_the_sdk(app, monkeypatch)
-
-
-async def answered_by_the_sdk(app: Starlette, monkeypatch: pytest.MonkeyPatch) -> Answer:
-    """Return the answer to a plain call, which the SDK has to give."""
-    asked: list[Any] = []
-    serve = streamable_http_manager.handle_modern_request
-
-    async def counted(*arguments: Any) -> None:
-        asked.append(arguments)
-        await serve(*arguments)
-
-    monkeypatch.setattr(streamable_http_manager, "handle_modern_request", counted)
+async def answered(app: Starlette) -> Answer:
+    """Return the answer to a plain call."""
     async with app.router.lifespan_context(app):
         (answer,) = await answers(plain("facts"), app)
-    assert (answer.status, len(asked)) == (200, 1)
+    assert answer.status == 200
     return answer  # type: ignore[no-any-return]  # of a list of any answers
 
 
-async def test_middleware_that_is_added_to_the_sdk_s_server_has_the_sdk_s_context(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    app = asgi_app(tools("on"))
+async def test_middleware_that_is_added_to_the_sdk_s_server_has_the_sdk_s_context() -> None:
+    app = asgi_app(tools())
     seen: list[Any] = []
 
     async def witness(ctx: Any, call_next: Any) -> Any:
@@ -168,23 +147,23 @@ async def test_middleware_that_is_added_to_the_sdk_s_server_has_the_sdk_s_contex
         return await call_next(ctx)
 
     app.state.assembly.server.middleware.append(witness)
-    await answered_by_the_sdk(app, monkeypatch)
+    await answered(app)
     assert seen == [("tools/call", "test", True)]
 
 
-async def test_a_handler_that_replaces_that_of_the_sdk_s_server_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    app = asgi_app(tools("on"))
+async def test_a_handler_that_replaces_that_of_the_sdk_s_server_answers() -> None:
+    app = asgi_app(tools())
 
     async def handler(_ctx: Any, params: CallToolRequestParams) -> CallToolResult:
         return CallToolResult(content=[TextContent(type="text", text=f"mine: {params.name}")])
 
     app.state.assembly.server.add_request_handler("tools/call", CallToolRequestParams, handler)
-    assert "mine: facts" in str(await answered_by_the_sdk(app, monkeypatch))
+    assert "mine: facts" in str(await answered(app))
 
 
 @pytest.mark.parametrize("place", ["endpoint", "route", "middleware"])
 async def test_what_is_put_between_the_gate_and_the_tools_is_not_bypassed(place: str) -> None:
-    app = asgi_app(tools("on"))
+    app = asgi_app(tools())
     route: Any = app.routes[0]
 
     def close(inner: ASGIApp) -> ASGIApp:
@@ -215,10 +194,10 @@ async def test_tokens_decide_who_calls_in_both_ways(token: str | None) -> None:
     assert ('"principal": "token:ada"' in str(fast.bodies)) is (fast.status == 200)
 
 
-@pytest.mark.parametrize("lane", ["on", "off"])
-async def test_a_client_that_disconnects_cancels_its_call(lane: str) -> None:
-    made = tools(lane)
-    app = asgi_app(made)
+@pytest.mark.parametrize("way", ["lane", "sdk"])
+async def test_a_client_that_disconnects_cancels_its_call(way: str) -> None:
+    made = tools()
+    app = served(way, made)
     polite: Any = made[0]
     async with app.router.lifespan_context(app), anyio.create_task_group() as group:
         post = Post(app, plain("hang", {"key": "k"}))
@@ -230,13 +209,13 @@ async def test_a_client_that_disconnects_cancels_its_call(lane: str) -> None:
     assert post.sent == []
 
 
-@pytest.mark.parametrize("lane", ["on", "off"])
-async def test_a_slow_call_becomes_a_stream_with_pings(monkeypatch: pytest.MonkeyPatch, lane: str) -> None:
+@pytest.mark.parametrize("way", ["lane", "sdk"])
+async def test_a_slow_call_becomes_a_stream_with_pings(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     assert exchange.PING_S == modern._SSE_PING_INTERVAL
     monkeypatch.setattr(modern, "_SSE_PING_INTERVAL", 0.01)
     monkeypatch.setattr(exchange, "PING_S", 0.01)
-    made = tools(lane)
-    app = asgi_app(made)
+    made = tools()
+    app = served(way, made)
     polite: Any = made[0]
     async with app.router.lifespan_context(app), anyio.create_task_group() as group:
         post = Post(app, plain("finish_when", {"key": "k"}))
@@ -252,10 +231,10 @@ async def test_a_slow_call_becomes_a_stream_with_pings(monkeypatch: pytest.Monke
     assert last["more_body"] is False
 
 
-@pytest.mark.parametrize("lane", ["on", "off"])
-async def test_calls_in_flight_are_finished_while_the_server_drains(lane: str) -> None:
-    made = tools(lane)
-    app = asgi_app(made)
+@pytest.mark.parametrize("way", ["lane", "sdk"])
+async def test_calls_in_flight_are_finished_while_the_server_drains(way: str) -> None:
+    made = tools()
+    app = served(way, made)
     polite: Any = made[0]
     lifecycle = app.state.assembly.lifecycle
     async with app.router.lifespan_context(app), anyio.create_task_group() as group:
@@ -330,8 +309,8 @@ async def test_metadata_that_was_accepted_once_does_not_admit_what_only_equals_i
 
 async def test_calls_are_counted_alike() -> None:
     gained = []
-    for lane in ("on", "off"):
-        app = asgi_app(tools(lane))
+    for way in ("lane", "sdk"):
+        app = served(way, tools())
         async with opened(app) as client:
             before = await _counts(client)
             for request in (plain("find", {"name": "gone"}), plain("find", {"name": "moved"}), plain("double")):

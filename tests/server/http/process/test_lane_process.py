@@ -1,4 +1,4 @@
-"""Over real connections, too, the fast lane answers as the SDK does: pipelined, in pieces, in any framing."""
+"""Over real connections, too, the lane answers as the SDK does: pipelined, in pieces, in any framing."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from http.client import HTTPResponse
 from typing import Any
 from urllib.parse import urlsplit
 
-import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from tests.doors import is_proven
 from tests.server.http.lane_requests import Answer, Request, answer_of, plain, requests
 from tests.server.processes import BOUND_S, Served
 from tests.thorough import examples
@@ -105,11 +103,10 @@ def _responses(received: bytes, methods: Sequence[str]) -> Iterator[Answer]:
     assert stream.read() == b""
 
 
-@pytest.mark.skipif(not is_proven(), reason="the lane is off for this version of the SDK")
 def test_generated_conversations_are_answered_alike(served: Callable[..., Served]) -> None:
     servers = [
-        served("http", FAILSOFT_FAST_LANE=lane, FAILSOFT_MAX_REQUEST_BYTES="4000", FAILSOFT_LOG_LEVEL="CRITICAL")
-        for lane in ("on", "off")
+        served("http", f"way={way}", FAILSOFT_MAX_REQUEST_BYTES="4000", FAILSOFT_LOG_LEVEL="CRITICAL")
+        for way in ("lane", "sdk")
     ]
     fast, slow = (server.wait_for("ready") for server in servers)
     known = Conversation((b"".join([_sent(plain("facts")), LAST]),), ("POST", "GET"))

@@ -11,10 +11,14 @@ from mcp.server import Server
 from mcp_types import methods
 
 from failsoft import mcp_server
-from tests.doors import KeptList
+from tests.doors import DirectAnswers
 from tests.server.served_tools import Polite
 
 pytestmark = pytest.mark.anyio
+
+
+def no_calls(_ctx: Any, _params: Any) -> None:
+    """Leave calls to the SDK."""
 
 
 class Source:
@@ -32,7 +36,7 @@ class Source:
         return self.listed
 
     def keep(self) -> None:
-        self.server.middleware.append(KeptList(self.server))
+        self.server.middleware.append(DirectAnswers(self.server, no_calls))
 
 
 async def names(client: Client) -> list[str]:
@@ -65,7 +69,7 @@ async def test_the_list_is_converted_once_and_again_when_it_has_changed(
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_it_is_what_the_sdk_sends(mode: Any) -> None:
     kept, plain = mcp_server(Polite), mcp_server(Polite)
-    plain.middleware[:] = [one for one in plain.middleware if not isinstance(one, KeptList)]
+    plain.middleware[:] = [one for one in plain.middleware if not isinstance(one, DirectAnswers)]
     async with Client(kept, mode=mode, cache=None) as ours, Client(plain, mode=mode, cache=None) as sdk:
         first, again, expected = [await client.list_tools() for client in (ours, ours, sdk)]
     assert first == again == expected

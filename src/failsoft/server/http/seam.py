@@ -1,0 +1,163 @@
+"""Puts the lane into an app, if the installed SDK answers through it as through its own transport.
+
+The parts of the SDK that the lane is made of are public, and provisional in mcp 2.3. So at the start of a server one
+canned conversation is held both ways, in memory, with handlers of its own. Any difference selects the SDK's way.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import anyio
+import mcp_types as types
+from mcp.server import Server, ServerRequestContext
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.applications import Starlette
+from starlette.types import ASGIApp, Message
+
+from failsoft.framework.answer.response import EncodedResponse, ToolResponse
+from failsoft.framework.call.bound import Toolbox
+from failsoft.framework.safe.author_reports import logger
+from failsoft.framework.safe.json_safe import Encoded
+from failsoft.framework.settings import Settings
+from failsoft.server.assembly import Assembly
+from failsoft.server.lifecycle import ADMITTED, Lifecycle
+from failsoft.server.protocol.direct import DirectAnswers
+from failsoft.server.protocol.tools import ToolProtocol, call_tool_result
+
+_CALLS: dict[str, tuple[str, dict[str, Any]]] = {
+    "a list": ("tools/list", {}),
+    "a call": ("tools/call", {"name": "works", "arguments": {"a": [1, None]}}),
+    "a call that fails": ("tools/call", {"name": "fails"}),
+    "a malformed call": ("tools/call", {"name": "works", "arguments": 1}),
+}
+_META = {
+    types.PROTOCOL_VERSION_META_KEY: "2026-07-28",
+    types.CLIENT_INFO_META_KEY: {"name": "failsoft", "version": "1"},
+    types.CLIENT_CAPABILITIES_META_KEY: {},
+}
+_VERSIONS = ("2026-07-28", "2025-06-18")
+_found: list[str | None] = []
+"""How the ways differ in this process, once it is known."""
+
+
+def put_lane(app: Starlette, assembly: Assembly) -> None:
+    """Let the lane serve the requests of an app once it has started, below the SDK's limit for bodies."""
+    try:
+        from failsoft.server.http.lane import Lane  # noqa: PLC0415 - its parts of the SDK may be missing
+    except (ImportError, AttributeError) as missing:
+        _tell(str(missing))
+        return
+    limited = assembly.server.session_manager.asgi_app
+    lane = Lane(limited.app, server=assembly.server, lifecycle=assembly.lifecycle)
+    inner = app.router.lifespan_context
+
+    @asynccontextmanager
+    async def lifespan(started: Any) -> AsyncIterator[Any]:
+        differs = await _difference(Lane, assembly.settings)
+        if differs is None:
+            limited.app = lane
+        else:
+            _tell(differs)
+        async with inner(started) as state:
+            yield state
+
+    app.router.lifespan_context = lifespan
+
+
+def _tell(reason: str) -> None:
+    logger.warning("Requests over HTTP take the way of the MCP SDK, which is slower: {reason}", reason=reason)
+
+
+async def _difference(lane: Any, settings: Settings) -> str | None:
+    """Return what the lane answers otherwise than the SDK, or None."""
+    if not _found:
+        try:
+            _found.append(await _compared(lane, settings))
+        except Exception as error:  # noqa: BLE001 - any version of the SDK may raise anything here
+            _found.append(f"{type(error).__name__}: {error}")
+    return _found[0]
+
+
+async def _compared(lane: Any, settings: Settings) -> str | None:
+    lifecycle = Lifecycle((), shutdown_limit_s=1.0)
+    async with AsyncExitStack() as stack:
+        ours = _Canned(lifecycle, settings).server("canned", version="1", instructions=None)
+        theirs = _Canned(lifecycle, settings).server("canned", version="1", instructions=None)
+        theirs.middleware[:] = [one for one in theirs.middleware if not isinstance(one, DirectAnswers)]
+        ways = [await stack.enter_async_context(_transport(server)) for server in (ours, theirs)]
+        ways[0] = lane(ways[0], server=ours, lifecycle=lifecycle)
+        for version in _VERSIONS:
+            for name, (method, params) in _CALLS.items():
+                answers = [await _answer(way, version, method, params) for way in ways]
+                if answers[0] != answers[1]:
+                    return f"it answers {name} of version {version} otherwise: {answers[0]} and not {answers[1]}"
+    return None
+
+
+@asynccontextmanager
+async def _transport(server: Server[Any]) -> AsyncIterator[ASGIApp]:
+    manager = StreamableHTTPSessionManager(app=server, stateless=True)
+    async with manager.run():
+        yield manager.asgi_app
+
+
+class _Canned(ToolProtocol):
+    """One tool that works and one that fails, both without running anything."""
+
+    def __init__(self, lifecycle: Lifecycle, settings: Settings) -> None:
+        super().__init__(Toolbox(()), lifecycle, settings)
+        tool = types.Tool(name="works", description="Works.", input_schema={"type": "object"})
+        self._listed = types.ListToolsResult(tools=[tool], ttl_ms=1)
+
+    async def call_tool(
+        self, _ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
+    ) -> dict[str, Any]:
+        """Return the canned response."""
+        return call_tool_result(_response(params.name))
+
+    def _call_directly(self, ctx: ServerRequestContext[Any, Any], params: Any) -> Any:
+        async def answer() -> dict[str, Any]:
+            return self._on_the_wire(ctx.protocol_version, _response(params["name"]))
+
+        return answer()
+
+
+def _response(name: str) -> ToolResponse[Any]:
+    text = '{"data":{"a":[1,null]}}'
+    is_error = name == "fails"
+    return ToolResponse(not is_error, encoded=EncodedResponse(Encoded(text), text, is_error, {"a/b": {"c": 1}}))
+
+
+async def _answer(app: ASGIApp, version: str, method: str, params: dict[str, Any]) -> Any:
+    """Return the status, the type and the messages of the response to a request."""
+    is_modern = version == _VERSIONS[0]
+    tree = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": method,
+        "params": {**params, **({"_meta": _META} if is_modern else {})},
+    }
+    headers = {"accept": "application/json, text/event-stream", "content-type": "application/json", "host": "localhost"}
+    headers |= {"mcp-protocol-version": version, "mcp-method": method, "mcp-name": params.get("name", "")}
+    body: list[Message] = [{"type": "http.request", "body": json.dumps(tree).encode(), "more_body": False}]
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        if body:
+            return body.pop()
+        await anyio.sleep_forever()
+        raise RuntimeError
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    pairs = [(name.encode(), value.encode()) for name, value in headers.items() if value]
+    scope = {"type": "http", "method": "POST", "path": "/", "query_string": b"", "headers": pairs, ADMITTED: True}
+    await app(scope, receive, send)
+    found = b"".join(message.get("body", b"") for message in sent)
+    messages = [json.loads(part) for part in found.replace(b"event: message", b"").split(b"data: ") if part.strip()]
+    return sent[0]["status"], dict(sent[0]["headers"])[b"content-type"], messages

@@ -62,7 +62,7 @@ _FACE = {
     "watch": {
         "failsoft.framework.answer.failure": "Failure Governance",
         "failsoft.framework.audit.trail": "AuditLog",
-        "failsoft.framework.events": ("AttemptEvent CircuitEvent IdempotencyEvent RecoveryEvent StateStoreEvent"),
+        "failsoft.framework.events": ("AttemptEvent CircuitEvent IdempotencyEvent RecoveryEvent StoreEvent"),
     },
 }
 """The public names: task -> module -> names. `__init__.pyi` is generated from this.

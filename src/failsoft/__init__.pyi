@@ -95,7 +95,7 @@ from failsoft.framework.events import (
     CircuitEvent as CircuitEvent,
     IdempotencyEvent as IdempotencyEvent,
     RecoveryEvent as RecoveryEvent,
-    StateStoreEvent as StateStoreEvent,
+    StoreEvent as StoreEvent,
 )
 from failsoft.framework.logs.logs import (
     configure_logging as configure_logging,

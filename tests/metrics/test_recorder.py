@@ -14,7 +14,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families as plain_families
 
-from failsoft import CircuitEvent, StateStoreEvent
+from failsoft import CircuitEvent
 from failsoft.events import AuditEvent, RefusalEvent, ReloadEvent, StoreEvent, StoreLatencyEvent, WorkerEvent
 from failsoft.metrics import PrometheusRecorder, render
 from tests.doors import ATTEMPTS, CALLS, DEFINITIONS, DURATION, OTHER, PRINCIPAL_CALLS, REPEATED_FAILURES, Gauges
@@ -317,14 +317,8 @@ def test_a_reload_that_failed_shows_until_one_succeeds() -> None:
     assert seen == [1, 0, 1]
 
 
-@pytest.mark.parametrize(
-    ("lost", "found"),
-    [
-        (StateStoreEvent(available=False, reason="x"), StateStoreEvent(available=True, reason="")),
-        (StoreEvent(available=False, fault="lost", reason="x"), StoreEvent(available=True, fault=None, reason="")),
-    ],
-)
-def test_losses_of_the_state_store_are_counted(lost: Any, found: Any) -> None:
+def test_losses_of_the_state_store_are_counted() -> None:
+    lost, found = (StoreEvent(available=is_there, fault="lost", reason="x") for is_there in (False, True))
     recorder = PrometheusRecorder()
     seen = []
     for event in (None, found, lost, found, lost):

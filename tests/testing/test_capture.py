@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from failsoft import StateStoreEvent
+from failsoft import StoreEvent
 from failsoft.events import AuditEvent, Events
 from failsoft.testing import CapturedEvents, fresh_runtime
 
 FULL = AuditEvent(ok=False, reason="full")
-LOST = StateStoreEvent(available=False, reason="made up")
+LOST = StoreEvent(available=False, fault="lost", reason="made up")
 
 
 def test_events_are_kept_in_their_order_until_the_block_ends() -> None:
@@ -26,7 +26,7 @@ def test_only_the_kinds_that_were_asked_for_are_wanted() -> None:
     events = Events()
     with CapturedEvents(events, AuditEvent) as captured:
         assert events.wants(AuditEvent)
-        assert not events.wants(StateStoreEvent)
+        assert not events.wants(StoreEvent)
         events.publish(LOST)
         events.publish(FULL)
     assert captured.all == [FULL]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from failsoft import BaseTool, Runtime, StateStoreEvent, Unavailable, operation
+from failsoft import BaseTool, Runtime, StoreEvent, Unavailable, operation
 from failsoft.testing import CapturedEvents, InstantClock
 
 pytest_plugins = ["pytester"]
@@ -38,9 +38,9 @@ def test_the_fixtures_work_together(
     assert failsoft_clock.run(Flaky(runtime=failsoft_runtime).fetch()).data == 2
     failsoft_clock.run(asyncio.sleep(60))
     assert failsoft_clock.elapsed_s >= 60
-    lost = StateStoreEvent(available=False, reason="made up")
+    lost = StoreEvent(available=False, fault="lost", reason="made up")
     failsoft_runtime.events.publish(lost)
-    assert failsoft_events.of(StateStoreEvent) == [lost]
+    assert failsoft_events.of(StoreEvent) == [lost]
 
 
 def test_the_runtime_depends_on_no_variable(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:

@@ -23,7 +23,6 @@ __all__ = [
     "RecoveryEvent",
     "RefusalEvent",
     "ReloadEvent",
-    "StateStoreEvent",
     "StoreEvent",
     "StoreFault",
     "StoreLatencyEvent",
@@ -122,19 +121,6 @@ class IdempotencyEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StateStoreEvent:
-    """The shared state store was lost, so that calls use local state, or answers again.
-
-    Args:
-        available: Whether the store can be reached.
-        reason: Why not, in a clause; empty if it can.
-    """
-
-    available: bool
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StoreEvent:
     """The shared state store cannot be used as it should be, or works again.
 
@@ -224,7 +210,6 @@ Event: TypeAlias = (
     | RecoveryEvent
     | CircuitEvent
     | IdempotencyEvent
-    | StateStoreEvent
     | StoreEvent
     | StoreLatencyEvent
     | WorkerEvent

@@ -17,7 +17,6 @@ from failsoft.framework.events import (
     RecoveryOutcome,
     RefusalEvent,
     ReloadEvent,
-    StateStoreEvent,
     StoreEvent,
     StoreLatencyEvent,
     WorkerEvent,
@@ -39,7 +38,6 @@ from failsoft.metrics.definitions import (
     RELOAD_OK,
     STATE_STORE_LATENCY,
     STATE_STORE_LOSSES,
-    STATE_STORE_UNAVAILABLE,
     WORKER_RESTARTS,
     MetricDefinition,
 )
@@ -71,7 +69,7 @@ class PrometheusRecorder:
     """
 
     listens_to = (
-        *(AuditEvent, CircuitEvent, RefusalEvent, ReloadEvent, StateStoreEvent, StoreEvent, StoreLatencyEvent),
+        *(AuditEvent, CircuitEvent, RefusalEvent, ReloadEvent, StoreEvent, StoreLatencyEvent),
         WorkerEvent,
     )
     """The events that `on_event` handles; others need not be created for it."""
@@ -125,10 +123,6 @@ class PrometheusRecorder:
             self.count(CIRCUIT_TRANSITIONS, event.dependency, event.state, by=int(event.was is not None))
         elif isinstance(event, StoreEvent):
             self.count(STATE_STORE_LOSSES, by=int(not event.available))
-        elif isinstance(event, StateStoreEvent):
-            key = STATE_STORE_UNAVAILABLE.name, ("lost",)
-            self.count(STATE_STORE_LOSSES, by=int(not event.available and not self._last.get(key)))
-            self._last[key] = float(not event.available)
         elif isinstance(event, AuditEvent):
             self.count(AUDIT_FAILURES, by=int(not event.ok))
         elif isinstance(event, ReloadEvent):

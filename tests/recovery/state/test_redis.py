@@ -225,7 +225,7 @@ def store_metrics(runtime: Runtime) -> tuple[float, float]:
     recorder = runtime.metrics
     assert isinstance(recorder, PrometheusRecorder)
     lines = dict(line.rsplit(" ", 1) for line in render(recorder)[0].decode().splitlines() if not line.startswith("#"))
-    return float(lines["mcp_state_store_unavailable"]), float(lines["mcp_state_store_losses_total"])
+    return float(lines['mcp_state_store_unavailable{fault="lost"}']), float(lines["mcp_state_store_losses_total"])
 
 
 def test_a_store_that_hangs_delays_no_call_for_long(own_redis: RedisServer) -> None:

@@ -21,7 +21,7 @@ class StateStore(Protocol):
     """Small states by key, changed in atomic steps. In memory by default; in SQLite or Redis to share them.
 
     Keys are `kind:name`. Except for `records`, a store never raises because of an outage: a shared one then uses local
-    state and publishes a `StateStoreEvent`. No method waits longer than a fraction of a second.
+    state and publishes a `StoreEvent`. No method waits longer than a fraction of a second.
     """
 
     is_local: bool

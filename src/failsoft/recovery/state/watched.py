@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar, get_args
 
 from failsoft.framework.clock import loop_time
-from failsoft.framework.events import Events, StateStoreEvent, StoreEvent, StoreLatencyEvent
+from failsoft.framework.events import Events, StoreEvent, StoreLatencyEvent
 from failsoft.framework.logs.logs import log_store
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.state.backend import Backend, Held, Record, StoreFault, StoreLost, UnreadableValue, Write
@@ -143,4 +143,3 @@ class WatchedBackend:
         event = StoreEvent(available=available, fault=self._announced, reason=reason)
         log_store(event)
         self._events.publish(event)
-        self._events.publish(StateStoreEvent(available=available, reason=reason))

@@ -197,8 +197,8 @@ class Runtime:
         kinds = getattr(type(self.metrics), "listens_to", ())
         if kinds:
             self.events.subscribe(self.metrics.on_event, *kinds)  # type: ignore[attr-defined]  # only a recorder with on_event gets here
-        if hasattr(self.metrics, "watch"):
-            self.metrics.watch(self.gauges)
+        if hasattr(type(self.metrics), "watch"):
+            self.metrics.watch(self.gauges)  # type: ignore[attr-defined]  # as above
         self.configuration = _parts.configuration(self.settings)
         """The configuration in FAILSOFT_RECOVERY_FILE and FAILSOFT_RECOVERY, if set."""
         protected_files.add(self, *_relied_on(self.settings))

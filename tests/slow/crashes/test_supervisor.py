@@ -293,6 +293,17 @@ def test_a_server_whose_workers_have_all_ended_refuses_connections_until_one_is_
     assert server.process.poll() is None
 
 
+def test_a_server_whose_workers_have_all_ended_twice_answers_each_call_afterwards(
+    fragile: Callable[..., Fragile],
+) -> None:
+    _, url, workers = pair(fragile)
+    for _ in range(2):
+        for worker in workers:
+            os.kill(worker, signal.SIGKILL)
+        workers = workers_of(url, 2)
+    assert None not in [call(url, "process_id") for _ in range(20)]
+
+
 def test_a_crash_loop_is_told_once_and_loudly(fragile: Callable[..., Fragile], tmp_path: Path) -> None:
     server, url, workers = pair(fragile)
     (tmp_path / "no-start").touch()

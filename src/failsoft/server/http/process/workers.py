@@ -202,10 +202,12 @@ class _Supervisor:
     def _refuse_connections(self) -> None:
         """Stop listening until a worker is ready, so that a proxy tries another replica; on Linux only.
 
-        As long as the listener is open, the system accepts connections that nothing would answer.
+        As long as the listener is open, the system accepts connections that nothing would answer. Shut down while it
+        does not listen, it would give all connections that it accepts later an end of input.
         """
         with suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RD)
+            if self._listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                self._listener.shutdown(socket.SHUT_RD)
 
     def _wait(self) -> None:
         """Wait for the end of a worker, a signal or the next look."""

@@ -13,6 +13,7 @@ import anyio
 
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import BootstrapFailure, InitializationError, SelfAuditFailure, ToolError, catalogue
+from failsoft.framework.events import RefusalEvent
 from failsoft.framework.safe.author_reports import is_real_cancellation, logger
 from failsoft.framework.standalone import SystemErrorFactory
 from failsoft.framework.state.store import StateStore
@@ -161,6 +162,11 @@ class Lifecycle:
         self.in_flight -= 1
         if self.in_flight == 0 and self._emptied is not None:
             self._emptied.set()
+
+    def refused(self, status: int) -> None:
+        """Publish that an HTTP request was refused; transports call this when the response begins."""
+        for tool in self._tools[:1]:
+            tool.runtime.events.publish(RefusalEvent(status))
 
     def begin(self) -> asyncio.Task[Any] | None:
         """Register the current task as running a tool; return it, for `was_cut_off` and `end`."""

@@ -18,6 +18,8 @@ _RETRY_AFTER_S = 5
 """The `Retry-After` of a draining server, in seconds."""
 _ALWAYS_OPEN = frozenset({"/healthz", "/readyz", "/metrics"})
 """Paths that are served while the server drains."""
+_PROBES = frozenset({"/healthz", "/readyz"})
+"""Paths whose refusals are no news: an orchestrator asks for them all the time."""
 _REMEMBERED_AT_MOST = 256
 
 
@@ -66,12 +68,11 @@ class AdmissionMiddleware:
             return
         scope["headers"] = headers = [*scope["headers"]]
         by_name = dict(headers)
-        if len(by_name) < len(headers) and _repeats(headers):  # a proxy may have checked the other one
-            await JSONResponse({"error": "a header is repeated"}, 400)(scope, receive, send)
-            return
-        outgoing = SafeSend(send, self._lifecycle)
         path = scope["path"].removeprefix(scope.get("root_path", ""))
-        if self._lifecycle.is_ending and path not in _ALWAYS_OPEN:
+        outgoing = SafeSend(send, self._lifecycle, is_probe=path in _PROBES)
+        if len(by_name) < len(headers) and _repeats(headers):  # a proxy may have checked the other one
+            await JSONResponse({"error": "a header is repeated"}, 400)(scope, receive, outgoing)
+        elif self._lifecycle.is_ending and path not in _ALWAYS_OPEN:
             await _draining_response()(scope, receive, outgoing)
         elif (refusal := await self._refusal(scope, by_name, path)) is not None:
             await refusal(scope, receive, outgoing)
@@ -122,12 +123,14 @@ class SafeSend:
     """`send` that tolerates a response the ASGI server has already sent.
 
     The ASGI server itself responds to a truncated or unreadable body. A second response from the app is then a
-    protocol error for the server; it is dropped here, as after a disconnect.
+    protocol error for the server; it is dropped here, as after a disconnect. A refusal is reported as it begins, except
+    for that of a probe.
     """
 
-    def __init__(self, send: Send, lifecycle: Lifecycle) -> None:
+    def __init__(self, send: Send, lifecycle: Lifecycle, *, is_probe: bool) -> None:
         self._send = send
         self._lifecycle = lifecycle
+        self._is_probe = is_probe
         self.is_gone = False
         self._is_begun = self._is_complete = False
 
@@ -140,10 +143,13 @@ class SafeSend:
         """Send one message of the response."""
         self._is_begun = True
         self._is_complete = message["type"] == "http.response.body" and not message.get("more_body", False)
-        if message["type"] == "http.response.start" and self._lifecycle.is_ending:
-            # Makes the client open a new connection, which reaches another replica.
-            others = [(name, value) for name, value in message.get("headers", ()) if name.lower() != b"connection"]
-            message = {**message, "headers": [*others, (b"connection", b"close")]}
+        if message["type"] == "http.response.start":
+            status = message["status"]
+            if (400 <= status < 500 or status == 503) and not self._is_probe:  # noqa: PLR2004 - HTTP's own classes
+                self._lifecycle.refused(status)
+            if self._lifecycle.is_ending:  # makes the client open a new connection, which reaches another replica
+                others = [(name, value) for name, value in message.get("headers", ()) if name.lower() != b"connection"]
+                message = {**message, "headers": [*others, (b"connection", b"close")]}
         try:
             await self._send(message)
         except RuntimeError:  # messages in an order that ASGI forbids: a mistake in this app

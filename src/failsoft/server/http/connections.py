@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 from weakref import WeakKeyDictionary
@@ -118,12 +119,14 @@ class LimitedProtocol(HttpToolsProtocol):
 
     Args:
         limits: The limits of the server; the other arguments are uvicorn's.
+        on_refused: Called with the status of a refusal that the app does not see.
     """
 
     def __init__(
         self,
         limits: ConnectionLimits,
         *,
+        on_refused: Callable[[int], None] | None = None,
         config: Config,
         server_state: ServerState,
         app_state: dict[str, Any],
@@ -131,6 +134,7 @@ class LimitedProtocol(HttpToolsProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._limits = limits
+        self._on_refused = on_refused
         self._all = _of_server.setdefault(config, Connections(limits))
         self._timer: asyncio.TimerHandle | None = None
         self._due: float | None = None
@@ -199,6 +203,7 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._is_oversized:
             self._end_with(431)
         else:
+            self._tell_refused(400)
             super().send_400_response(msg)
 
     def on_url(self, url: bytes) -> None:
@@ -308,5 +313,10 @@ class LimitedProtocol(HttpToolsProtocol):
         """Respond with a bare status, unless a response has begun, and close."""
         is_answering = self.phase == "body" and self.cycle.response_started
         if not is_answering and not self.transport.is_closing():
+            self._tell_refused(status)
             self.transport.write(STATUS_LINE[status] + b"content-length: 0\r\nconnection: close\r\n\r\n")
         self.transport.close()
+
+    def _tell_refused(self, status: int) -> None:
+        if self._on_refused is not None:
+            self._on_refused(status)

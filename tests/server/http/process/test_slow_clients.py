@@ -99,6 +99,16 @@ def test_an_endless_header_is_refused(http_url: str, sent: bytes) -> None:
         assert is_closed(made)
 
 
+def test_what_the_protocol_refuses_is_counted_as_well(served: Callable[..., Served]) -> None:
+    url = served("http", "tools=polite", FAILSOFT_BODY_TIMEOUT_S="0.3").wait_for("ready")
+    for sent in (WITH_BODY, BEGUN + b"X: x\r\n" * 500 + b"\r\n", b"no HTTP\r\n\r\n"):
+        with connected(url, sent) as made:
+            assert is_closed(made)
+    text = httpx2.get(f"{url}/metrics").text
+    for status in (400, 408, 431):
+        assert f'mcp_http_refused_total{{status="{status}"}} 1.0' in text
+
+
 @pytest.mark.parametrize("sent", [b"", BEGUN, WITH_BODY], ids=["nothing", "half a header", "half a body"])
 def test_more_slow_connections_than_allowed_leave_room_for_others(served: Callable[..., Served], sent: bytes) -> None:
     server = served(

@@ -97,7 +97,8 @@ class _Server(uvicorn.Server):
     """uvicorn's server with the drain as its handling of signals and its main loop as the heartbeat."""
 
     def __init__(self, app: Starlette, assembly: Assembly, on_ready: Callable[[], None]) -> None:
-        super().__init__(config_for(app, limits=ConnectionLimits.from_settings(assembly.settings)))
+        limits, on_refused = ConnectionLimits.from_settings(assembly.settings), assembly.lifecycle.refused
+        super().__init__(config_for(app, limits=limits, on_refused=on_refused))
         self._assembly = assembly
         self._on_ready = on_ready
         self._is_worker = multiprocessing.parent_process() is not None
@@ -200,11 +201,13 @@ class _Beside(uvicorn.Server):
         return nullcontext()
 
 
-def config_for(app: Any, *, limits: ConnectionLimits | None = None) -> uvicorn.Config:
+def config_for(
+    app: Any, *, limits: ConnectionLimits | None = None, on_refused: Callable[[int], None] | None = None
+) -> uvicorn.Config:
     """Return the configuration of uvicorn: bounded connections, no access log, no logging set-up, no websockets."""
     return uvicorn.Config(
         app,
-        http=partial(LimitedProtocol, limits or ConnectionLimits()),  # type: ignore[arg-type]  # uvicorn accepts any factory
+        http=partial(LimitedProtocol, limits or ConnectionLimits(), on_refused=on_refused),  # type: ignore[arg-type]  # uvicorn accepts any factory
         lifespan="on",
         ws="none",
         log_config=None,

@@ -1,0 +1,47 @@
+"""`mcp_http_refused_total`: what is refused before any tool is asked, by its status."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import httpx2
+import pytest
+
+from failsoft import Runtime, Settings, asgi_app
+from failsoft.metrics import PrometheusRecorder
+from tests.server.served_tools import Polite
+
+pytestmark = pytest.mark.anyio
+
+TOKEN = "correct horse battery staple"
+BEARER = {"authorization": f"Bearer {TOKEN}"}
+
+
+def refused(text: str) -> dict[str, int]:
+    """Return the count of each status."""
+    found = re.findall(r'^mcp_http_refused_total\{status="(\d+)"\} ([\d.]+)$', text, re.MULTILINE)
+    return {status: int(float(value)) for status, value in found}
+
+
+async def test_refusals_are_counted_by_status_and_those_of_probes_are_not() -> None:
+    app: Any = asgi_app(Polite(runtime=Runtime(settings=Settings(auth_token=TOKEN), metrics=PrometheusRecorder())))
+    transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8321") as client,
+    ):
+        await client.get("/metrics")
+        await client.post("/mcp", json={})
+        await client.get("/status.json", headers={"host": "evil.example"})
+        await client.get("/nowhere", headers=BEARER)
+        await client.get("/", headers=[("host", "a"), ("host", "b")])
+        for probe in ("/healthz", "/readyz"):
+            assert (await client.get(probe, headers={"origin": "https://evil.example"})).status_code == 403
+        before = refused((await client.get("/metrics", headers=BEARER)).text)
+        app.state.assembly.lifecycle.drain()
+        assert (await client.get("/readyz")).status_code == 503
+        await client.get("/status.json")
+        after = refused((await client.get("/metrics", headers=BEARER)).text)
+    assert before == {"400": 1, "401": 2, "404": 1, "421": 1}
+    assert after == {**before, "503": 1}

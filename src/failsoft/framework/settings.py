@@ -186,6 +186,10 @@ class Settings(EnvironmentSettings):
     metrics_label_limit: int = Field(
         default=1_000, ge=1, le=100_000, description="Distinct operations in the metrics; the rest share __other__."
     )
+    metrics_principals: Literal["off", "hash", "name"] = Field(
+        default="off",
+        description="Whether calls are counted by caller as well: not, by a hash of its name, or by the name.",
+    )
     service_name: str = Field(
         default="failsoft", min_length=1, max_length=100, description="Names this service in logs and alerts."
     )

@@ -1,17 +1,23 @@
-"""Principal of a request, as authenticated by the transport, and how many calls it may have in flight."""
+"""Principal of a request, as authenticated by the transport: how many calls it may have in flight, and their count."""
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
+from functools import partial
 from typing import Any
 
 from mcp.server import ServerRequestContext
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import principal_components
 
+from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.errors import Overloaded
-from failsoft.framework.safe.principals import LOCAL_PRINCIPAL, oauth_principal, token_principal
+from failsoft.framework.events import Outcome
+from failsoft.framework.recorders import OperationMetrics
+from failsoft.framework.safe.principals import LOCAL_PRINCIPAL, oauth_principal, redact_principal, token_principal
 from failsoft.framework.settings import Settings
+from failsoft.metrics.definitions import PRINCIPAL_CALLS
 
 
 def principal_of(request: ServerRequestContext[Any, Any] | None) -> str | None:
@@ -89,3 +95,35 @@ class CallPlaces:
         self._by_principal[principal] -= 1
         if not self._by_principal[principal]:
             del self._by_principal[principal]
+
+
+def counted(bound: BoundOperation, principal: str | None, settings: Settings) -> BoundOperation:
+    """Return the operation for one call, whose outcome also counts for its principal if the settings say so.
+
+    Callers that are not authenticated count together, as `anonymous`.
+    """
+    count = getattr(bound.tool.runtime.metrics, "count", None)  # recorders of others may have none
+    if count is None:
+        return bound
+    if principal is None:
+        name = "anonymous"
+    elif settings.metrics_principals == "hash":
+        name = hashlib.sha256(principal.encode()).hexdigest()[:16]
+    else:
+        name = redact_principal(principal)
+    return bound.under_name(metrics=_OfPrincipal(bound.metrics, partial(count, PRINCIPAL_CALLS, name)))
+
+
+class _OfPrincipal:
+    """The metrics of an operation, whose outcomes are counted once more."""
+
+    never_raises = True
+
+    def __init__(self, metrics: OperationMetrics, count: partial[None]) -> None:
+        self._finished, self._count = metrics.finished, count
+        self.started, self.attempted = metrics.started, metrics.attempted
+        self.failed, self.recovery = metrics.failed, metrics.recovery
+
+    def finished(self, outcome: Outcome, duration_s: float) -> None:
+        self._finished(outcome, duration_s)
+        self._count(outcome)

@@ -27,7 +27,7 @@ from failsoft.framework.settings import Settings
 from failsoft.framework.text import bounded, quoted
 from failsoft.server import telemetry
 from failsoft.server.lifecycle import ADMITTED, Lifecycle
-from failsoft.server.protocol.caller import CallPlaces, principal_of
+from failsoft.server.protocol.caller import CallPlaces, counted, principal_of
 from failsoft.server.protocol.direct import DirectAnswers
 from failsoft.server.resources import OfferProtocol
 
@@ -52,6 +52,7 @@ class ToolProtocol:
     def __init__(self, toolbox: Toolbox, lifecycle: Lifecycle, settings: Settings) -> None:
         self._toolbox = toolbox
         self._lifecycle = lifecycle
+        self._settings = settings
         self._max_response_bytes = settings.max_response_bytes
         self._places = CallPlaces(settings)
         self._schemas = {bound.name: bound.input_schema for bound in toolbox}
@@ -122,6 +123,8 @@ class ToolProtocol:
         task = self._lifecycle.begin()
         scope = self._scope(ctx, params, progress)
         is_open = self._lifecycle.is_ready or _was_admitted(ctx.request)
+        if self._settings.metrics_principals != "off":
+            bound = counted(bound, scope.principal, self._settings)
         refused = self._places.enter(scope.principal) if is_open else _ending()
         try:
             if refused is None:

@@ -103,15 +103,17 @@ class StoreLost(PicklableError):
     Args:
         reason: What is wrong, in a clause, never an address.
         fault: The kind of fault; `damaged` is the only one that lasts until an operator has repaired the store.
+        may_be_written: Whether a write may have arrived, or arrive later, though its answer did not.
     """
 
-    def __init__(self, reason: str, *, fault: StoreFault = "lost") -> None:
+    def __init__(self, reason: str, *, fault: StoreFault = "lost", may_be_written: bool = False) -> None:
         super().__init__(reason)
         self.fault: StoreFault = fault
+        self.may_be_written = may_be_written
 
 
 class WriteRefused(StoreLost):
-    """A store refused a write, and nothing was changed; it may still be read."""
+    """A store answered that it takes no writes; it may still be read."""
 
 
 class UnreadableValue(StoreLost):
@@ -143,7 +145,7 @@ class Backend(Protocol):
 
         Raises:
             QuotaReached: The quota has no space for it; nothing was changed.
-            WriteRefused: The store takes no writes for now; every other `StoreLost` leaves open what was changed.
+            StoreLost: `may_be_written` says whether it may be done nevertheless.
         """
 
     async def find(self, prefix: str) -> Sequence[Record]:

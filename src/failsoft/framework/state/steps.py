@@ -95,7 +95,7 @@ class Steps:
 
         Raises:
             WriteRefused: The store takes no writes: the step was not taken, by what can be read.
-            StoreLost: The store does not answer; whether the step was taken is unknown.
+            StoreLost: What is there is unknown; `may_be_written` says whether the step may have been taken.
             UnreadableValue: What is there is no value of this step; it was left as it is.
             QuotaReached: The quota has no space for the record.
         """
@@ -161,7 +161,7 @@ class Steps:
             try:
                 there = await self._backend.swap(key, held.version, write)
             except WriteRefused as refused:  # a store without writes may know the answer
-                held = held if is_read else await self._read(key)
+                held = held if is_read else await self._read(key, may_be_written=refused.may_be_written)
                 alone = [_applied(held, [item], self._backend.clock()) for item in batch]
                 return [taken[0] if needed is None else _Outcome(error=refused) for needed, taken in alone]
             if there is None:
@@ -171,11 +171,11 @@ class Steps:
         msg = "other processes change the same key all the time"
         raise StoreLost(msg)
 
-    async def _read(self, key: str) -> Held:
+    async def _read(self, key: str, *, may_be_written: bool = False) -> Held:
         try:
             return await self._backend.read(key)
-        except WriteRefused as refused:  # what is there stays unknown
-            raise StoreLost(str(refused)) from refused
+        except StoreLost as lost:  # what is there stays unknown, also where the store has answered
+            raise StoreLost(str(lost), fault=lost.fault, may_be_written=may_be_written) from lost
 
     def _remember(self, key: str, write: Write) -> None:
         if write.value is None or not _is_small(write.value):

@@ -27,7 +27,7 @@ from failsoft.framework.errors import (
 )
 from failsoft.framework.events import IdempotencyEvent, IdempotencyVerdict
 from failsoft.framework.safe.author_reports import is_real_cancellation, logger
-from failsoft.framework.state.backend import WriteRefused
+from failsoft.framework.state.backend import StoreLost, WriteRefused
 from failsoft.framework.state.records import Records
 from failsoft.recovery.idempotency.keys import (
     Derive,
@@ -191,8 +191,8 @@ class _KeyedCalls:
         except (StateUnavailable, StateUnusable) as lost:
             if not isinstance(lost.__cause__, WriteRefused):  # then an earlier call with this key may have been made
                 _mark_unknown(call)
-                if isinstance(lost, StateUnavailable):  # nor is it known whether the claim arrived
-                    run_in_background(self._record(work).keep_trying(Report.FREE))
+            if _may_be_claimed(lost):
+                run_in_background(self._record(work).keep_trying(Report.FREE))
             raise
         return claimed
 
@@ -201,7 +201,9 @@ class _KeyedCalls:
         with suppress(StateUnusable, QuotaExhausted):
             try:
                 verdict, *_ = await claiming
-            except StateUnavailable:
+            except StateUnavailable as lost:
+                if not _may_be_claimed(lost):
+                    return
                 verdict = Verdict.RUN
             if verdict == Verdict.RUN:
                 await self._record(work).keep(Report.FREE)
@@ -277,6 +279,11 @@ class _KeyedCalls:
 
 
 _UNDECIDED = (IdempotencyOutcomeUnknown, IdempotencyInProgress)
+
+
+def _may_be_claimed(lost: Exception) -> bool:
+    """Return whether a claim that failed may have arrived."""
+    return isinstance(lost.__cause__, StoreLost) and lost.__cause__.may_be_written
 
 
 def _replay(text: str, call: Call) -> Any:

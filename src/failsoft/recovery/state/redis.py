@@ -66,6 +66,11 @@ _WORDS: dict[type[Exception], str] = {
     exceptions.AuthenticationError: "NOAUTH",
 }
 """The words that the client takes off."""
+_ANSWERS = (
+    *(exceptions.ResponseError, exceptions.BusyLoadingError, exceptions.AuthenticationError),
+    exceptions.AuthorizationError,
+)
+"""What a server answered, though the client calls some of it a failure of the connection."""
 _LATE = 2.0
 _FOUND_AT_ONCE = 500
 _VALUE = re.compile(rb"([0-9a-f]{18})\n")
@@ -136,7 +141,7 @@ class RedisBackend:
             verdict, seconds, microseconds, *there = answer
             self._tell_time(seconds, microseconds)
         except (TypeError, ValueError) as error:
-            raise StoreLost(type(error).__name__) from error
+            raise StoreLost(type(error).__name__, may_be_written=True) from error
         if verdict == _FULL:
             raise QuotaReached
         return None if verdict == _DONE else await self._held(there[0] if there else None)
@@ -233,25 +238,28 @@ class _Client:
             if self._faults != faults:  # the server was lost while this command waited: fail without another time-out
                 raise StoreLost(_MEANWHILE)
             began = loop_time()
+            is_second = False
             try:
                 try:
                     return await self._limited(command)
+                except _ANSWERS:
+                    raise
                 except (exceptions.TimeoutError, TimeoutError):
                     if loop_time() - began < _LATE * self._limit_s:
                         raise
                     # The timer itself fired late: this process was blocked, not the server.
-                    return await self._limited(command)
                 except exceptions.ConnectionError:
                     # The server was restarted between two calls, so all idle connections are dead, too.
                     await self._pool.disconnect(inuse_connections=False)
-                    return await self._limited(command)
-            except exceptions.ResponseError as error:
+                is_second = True
+                return await self._limited(command)
+            except _ANSWERS as error:
                 if _is_of_value(error):
                     raise UnreadableValue(type(error).__name__) from error
-                raise _lost(error, WriteRefused) from error
+                raise _lost(error, WriteRefused, may_be_written=is_second) from error
             except (exceptions.RedisError, OSError, EOFError, ValueError, TypeError, LookupError) as error:
                 self._faults += 1
-                raise _lost(error, StoreLost) from error
+                raise _lost(error, StoreLost, may_be_written=True) from error
 
     async def close(self) -> None:
         await self._redis.aclose()
@@ -272,14 +280,14 @@ def _is_of_value(error: Exception) -> bool:
     return "WRONGTYPE" in text or (type(error) is exceptions.ResponseError and _IN_LUA.match(text) is not None)
 
 
-def _lost(error: Exception, kind: type[StoreLost]) -> StoreLost:
+def _lost(error: Exception, kind: type[StoreLost], *, may_be_written: bool) -> StoreLost:
     """Return what describes a failure: by the server's own word, such as NOREPLICAS, else by the exception's name."""
     word = _WORDS.get(type(error), "")
     if not word and isinstance(error, exceptions.ResponseError):
         found = _WORD.match(str(error))
         # Many arguments from a client without a password are an error of the protocol.
         word = found[1] if found is not None else "NOAUTH" if "unauthenticated" in str(error) else ""
-    return kind(word or type(error).__name__, fault=_FAULTS.get(word, "lost"))
+    return kind(word or type(error).__name__, fault=_FAULTS.get(word, "lost"), may_be_written=may_be_written)
 
 
 def _pool(url: str, limit_s: float) -> ConnectionPool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 
 _usual = gc.get_threshold()
-_RARE = 100_000
+_RARE = 1_000_000
 """New objects between two collections: a server makes about 400,000 while it starts."""
 
 

@@ -86,8 +86,9 @@ def misspelt_variables(tools: Sequence[BaseTool]) -> Iterator[str]:
     models: list[type[EnvironmentSettings]] = [Settings]
     models += [type(tool.settings) for tool in tools if isinstance(tool.settings, EnvironmentSettings)]
     served = {tool.name for tool in tools}
-    elsewhere = tuple(f"{PREFIX}{name}_".upper() for name in find_toolsets() if name not in served)
-    for name, closest in unknown_variables(models).items():
+    unknown = unknown_variables(models)
+    elsewhere = tuple(f"{PREFIX}{name}_".upper() for name in find_toolsets() if name not in served) if unknown else ()
+    for name, closest in unknown.items():
         if not name.upper().startswith(elsewhere):
             meant = f"; did you mean {closest}?" if closest else ""
             yield f"No setting is named {bounded(name)}{meant}"

@@ -69,7 +69,7 @@ async def test_a_body_in_many_pieces_becomes_one_message() -> None:
         async def receive() -> Message:
             return left.pop(0)
 
-        return await received(receive)
+        return await received(receive, at_most=10_000_000)
 
     def piece(body: bytes, *, more: bool) -> dict[str, Any]:
         return {"type": "http.request", "body": body, "more_body": more}

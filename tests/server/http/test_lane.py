@@ -15,6 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from loguru import logger
 from mcp.server import _otel, _streamable_http_modern as modern, streamable_http_manager
+from mcp.server.auth.provider import AccessToken
+from mcp.server.auth.settings import AuthSettings
 from mcp_types import CallToolRequestParams, CallToolResult, TextContent
 from opentelemetry import trace
 from starlette.applications import Starlette
@@ -192,6 +194,29 @@ async def test_tokens_decide_who_calls_in_both_ways(token: str | None) -> None:
     assert fast == slow
     assert fast.status == (200 if token in TOKENS.values() else 401)
     assert ('"principal": "token:ada"' in str(fast.bodies)) is (fast.status == 200)
+
+
+class Verifier:
+    """Grants each token the scope that it names."""
+
+    async def verify_token(self, token: str) -> AccessToken:
+        return AccessToken(token=token, client_id="c", scopes=[token])
+
+
+@pytest.mark.parametrize(("scope", "status"), [("tools", 200), ("files", 403), (None, 401)])
+async def test_scopes_decide_who_calls_in_both_ways(
+    scope: str | None, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = {"issuer_url": "https://idp.example", "resource_server_url": "https://me.example/mcp"}
+    auth = AuthSettings.model_validate({**facts, "required_scopes": ["tools"], "validate_token_resource": False})
+    on, off = (asgi_app(tools(), token_verifier=Verifier(), auth=auth) for _ in range(2))
+    request = plain("facts", {}, headers={} if scope is None else {"authorization": f"Bearer {scope}"})
+    async with on.router.lifespan_context(on), the_sdks_way(off).router.lifespan_context(off):
+        fast, slow = await answers(request, on, off)
+        with without_the_sdk(monkeypatch):
+            await answers(request, on)
+    assert fast == slow
+    assert fast.status == status
 
 
 @pytest.mark.parametrize("way", ["lane", "sdk"])

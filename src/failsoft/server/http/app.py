@@ -81,7 +81,7 @@ def build_app(
             *status_routes(assembly, mcp_path=MCP_PATH, has_token=verifier is not None),
         ],
     )
-    put_lane(app, assembly)
+    put_lane(app, assembly, path=MCP_PATH, scopes=None if verifier is None else _scopes(auth))
     # The SDK reads tokens only with OAuth settings; for plain tokens its middleware is added here.
     app.user_middleware[:0] = [
         _admission(assembly, security, has_token=verifier is not None or auth is not None),
@@ -118,5 +118,8 @@ def _probes(assembly: Assembly, verifier: TokenVerifier | None, auth: AuthSettin
 
 
 def _guarded(endpoint: Any, verifier: TokenVerifier | None, auth: AuthSettings | None) -> Any:
-    scopes = (auth.required_scopes or []) if auth is not None else []
-    return endpoint if verifier is None else RequireAuthMiddleware(endpoint, scopes)
+    return endpoint if verifier is None else RequireAuthMiddleware(endpoint, _scopes(auth))
+
+
+def _scopes(auth: AuthSettings | None) -> list[str]:
+    return (auth.required_scopes or []) if auth is not None else []

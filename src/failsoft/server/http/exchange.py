@@ -101,8 +101,8 @@ class _Watch:
                 return
 
 
-async def received(receive: Receive) -> list[Message]:
-    """Return the messages of a request, its body in one: all of it, or what shows that it is incomplete.
+async def received(receive: Receive, *, at_most: int) -> list[Message]:
+    """Return the messages of a request, its body in one: all of it, or what shows that it is incomplete or too large.
 
     A list of pieces would take hundreds of times the memory of a body that comes byte by byte.
     """
@@ -112,8 +112,9 @@ async def received(receive: Receive) -> list[Message]:
     body = bytearray()
     while message["type"] == "http.request":
         body += message.get("body", b"")
-        if not message.get("more_body", False):
-            return [{"type": "http.request", "body": bytes(body), "more_body": False}]
+        has_more = message.get("more_body", False)
+        if not has_more or len(body) > at_most:
+            return [{"type": "http.request", "body": bytes(body), "more_body": has_more}]
         message = await receive()
     return [{"type": "http.request", "body": bytes(body), "more_body": True}, message]
 

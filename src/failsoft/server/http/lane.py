@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 import pydantic_core
 from mcp.server import Server
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.connection import Connection
 from mcp.server.runner import ServerRunner, aclose_shielded, modern_error_data
 from mcp.server.streamable_http import check_accept_headers
@@ -20,7 +21,9 @@ from mcp.server.transport_security import TransportSecurityMiddleware
 from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.inbound import (
     ERROR_CODE_HTTP_STATUS,
+    MCP_METHOD_HEADER,
     MCP_NAME_HEADER,
+    MCP_PROTOCOL_VERSION_HEADER,
     NAME_BEARING_METHODS,
     InboundModernRoute,
     classify_inbound_request,
@@ -41,11 +44,15 @@ from failsoft.server.http.exchange import event, received, replayed, watched
 from failsoft.server.lifecycle import Lifecycle
 from failsoft.server.protocol.direct import encoded
 
-_VERSION, _NAME = b"mcp-protocol-version", MCP_NAME_HEADER.encode()
+_ROUTING = tuple((name.encode(), name) for name in (MCP_PROTOCOL_VERSION_HEADER, MCP_METHOD_HEADER, MCP_NAME_HEADER))
+"""The headers that the SDK compares with the body."""
+_VERSION, _NAME = MCP_PROTOCOL_VERSION_HEADER.encode(), MCP_NAME_HEADER.encode()
 _CHECKED = (b"content-type", b"accept")
 """The headers that the SDK's checks read; Host and Origin have been checked before."""
 _IDS = frozenset({int, str})
 _MEMBERS = frozenset({"jsonrpc", "id", "method", "params"})
+_DIGITS_AT_MOST = 18
+"""A longer `Content-Length` is for the SDK to read."""
 _IS_A_STREAM = "subscriptions/listen"
 _JSON = (b"content-type", b"application/json")
 _STREAM = (
@@ -60,27 +67,46 @@ class Lane:
     """ASGI app that serves well-formed requests, and passes every other one on.
 
     Args:
-        app: The SDK's app, below its limit for bodies.
         server: The SDK's server.
         lifecycle: The state that handlers are given.
+        path: The path of the requests.
+        max_body_bytes: The SDK refuses larger bodies.
+        scopes: What the token of a request has to permit; None if requests need no token.
+
+    Attributes:
+        app: Gets the other requests.
+        is_on: Whether the server has started.
     """
 
-    def __init__(self, app: ASGIApp, *, server: Server[Any], lifecycle: Lifecycle) -> None:
-        self._app = app
+    app: ASGIApp
+    is_on = False
+
+    def __init__(
+        self,
+        *,
+        server: Server[Any],
+        lifecycle: Lifecycle,
+        path: str,
+        max_body_bytes: int,
+        scopes: Sequence[str] | None,
+    ) -> None:
         self._server = server
         self._lifecycle = lifecycle
+        self._path = path
+        self._max_body_bytes = max_body_bytes
+        self._scopes = scopes
         self._security = TransportSecurityMiddleware()
         self._passed = Passed()
         self._without_headers: dict[str, Any] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        headers = dict(reversed(scope["headers"]))  # of a repeated one the first counts
-        if not await self._accepts(scope, headers):
-            await self._app(scope, receive, send)
+        headers = dict(reversed(scope["headers"])) if self.is_on and scope["type"] == "http" else {}  # the first counts
+        if not headers or not await self._accepts(scope, headers):
+            await self.app(scope, receive, send)
             return
-        messages = await received(receive)
-        tree = _request_in(messages)
+        messages = await received(receive, at_most=self._max_body_bytes)
+        tree = _request_in(messages, at_most=self._max_body_bytes)
         version = headers.get(_VERSION, DEFAULT_NEGOTIATED_VERSION.encode()).decode("latin-1")
         is_legacy = version in HANDSHAKE_PROTOCOL_VERSIONS
         if tree is not None and is_legacy:
@@ -88,12 +114,12 @@ class Lane:
                 error = {"code": HEADER_MISMATCH, "message": "The header Mcp-Name names another than the body"}
                 await JSONResponse({"jsonrpc": "2.0", "id": tree["id"], "error": error}, 400)(scope, receive, send)
                 return
-            connection = Connection.from_envelope(version, None, None)
+            connection = _Connection(version, None, None)
         elif tree is None or (route := self._route(tree, scope, headers)) is None:
-            await self._app(scope, replayed(messages, receive), send)
+            await self.app(scope, replayed(messages, receive), send)
             return
         else:
-            connection = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
+            connection = _Connection(route.protocol_version, route.client_info, route.client_capabilities)
         exchange = _Exchange(tree, Request(scope, replayed(messages, receive)), send, is_legacy=is_legacy)
         if is_legacy:
             await exchange.begin()
@@ -102,8 +128,12 @@ class Lane:
             await exchange.finish(*outcome)
 
     async def _accepts(self, scope: Scope, headers: dict[bytes, bytes]) -> bool:
-        """Return whether the SDK would read the body; a server that has not started is the SDK's to refuse, too."""
-        if scope["method"] != "POST" or self._lifecycle.phase == "starting":
+        """Return whether the SDK would read the body."""
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        if path != self._path or scope["method"] != "POST" or not self._permits(scope):
+            return False
+        length = headers.get(b"content-length", b"0")
+        if not length.isdigit() or len(length) > _DIGITS_AT_MOST or int(length) > self._max_body_bytes:
             return False
         values = tuple(map(headers.get, _CHECKED))
         if values in self._passed:
@@ -114,11 +144,17 @@ class Lane:
         self._passed.add(values)
         return True
 
+    def _permits(self, scope: Scope) -> bool:
+        """Return whether the token of a request permits it, as the SDK's `RequireAuthMiddleware` decides."""
+        if self._scopes is None:
+            return True
+        return isinstance(scope.get("user"), AuthenticatedUser) and {*self._scopes} <= {*scope["auth"].scopes}
+
     def _route(self, tree: dict[str, Any], scope: Scope, headers: dict[bytes, bytes]) -> InboundModernRoute | None:
         """Return what the SDK reads of a request of the stateless era, or None if it would refuse it, or stream it."""
         if len(headers) < len(scope["headers"]) or tree["method"] == _IS_A_STREAM:
             return None
-        texts = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()}
+        texts = {text: headers[name].decode("latin-1") for name, text in _ROUTING if name in headers}
         route = classify_inbound_request(tree, headers=texts)
         if not isinstance(route, InboundModernRoute):
             return None
@@ -139,13 +175,14 @@ class Lane:
         return True
 
 
-def _request_in(messages: Sequence[Message]) -> dict[str, Any] | None:
+def _request_in(messages: Sequence[Message], *, at_most: int) -> dict[str, Any] | None:
     """Return the JSON-RPC request of a complete body, or None if it is none, or an odd one."""
     last = messages[-1]
-    if last["type"] != "http.request" or last.get("more_body", False):
+    body = last.get("body", b"")
+    if last["type"] != "http.request" or last.get("more_body", False) or len(body) > at_most:
         return None
     try:
-        tree = pydantic_core.from_json(last.get("body", b""), allow_inf_nan=False)
+        tree = pydantic_core.from_json(body, allow_inf_nan=False)
     except ValueError:
         return None
     if type(tree) is not dict or not tree.keys() <= _MEMBERS or tree.get("jsonrpc") != "2.0":
@@ -159,6 +196,22 @@ def _names_another(tree: dict[str, Any], headers: Sequence[tuple[bytes, bytes]])
     key = NAME_BEARING_METHODS.get(tree["method"])
     named = {decode_header_value(value.decode("latin-1")) for name, value in headers if name == _NAME}
     return key is not None and named != {tree["params"].get(key)}
+
+
+class _Connection(Connection):
+    """The connection of one request; all but its version is made by the SDK when it is asked for."""
+
+    def __init__(self, version: str, client_info: Any, client_capabilities: Any) -> None:
+        self.protocol_version = version
+        self._client = client_info, client_capabilities
+
+    def __getattr__(self, name: str) -> Any:
+        """Return an attribute that is not there yet."""
+        own = vars(self)
+        if "exit_stack" in own:
+            raise AttributeError(name)
+        own |= {**vars(Connection.from_envelope(self.protocol_version, *self._client)), **own}
+        return getattr(self, name)
 
 
 class _Exchange:
@@ -200,7 +253,7 @@ class _Exchange:
                 result = await runner.on_request(self, method, params)
             finally:
                 vars(runner).clear()  # it keeps a method of its own, and would last until a garbage collection
-                if getattr(connection.exit_stack, "_exit_callbacks", True):  # entering its scopes would cost a tenth
+                if "exit_stack" in vars(connection):
                     await aclose_shielded(connection)
             return 200, b'"result":%b' % encoded(server, method, result, connection.protocol_version)
         except Exception as exception:  # noqa: BLE001 - what it says stays in the log

@@ -7,7 +7,7 @@ canned conversation is held both ways, in memory, with handlers of its own. Any 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
@@ -16,6 +16,7 @@ import mcp_types as types
 from mcp.server import Server, ServerRequestContext
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message
 
 from failsoft.framework.answer.response import EncodedResponse, ToolResponse
@@ -44,27 +45,52 @@ _found: list[str | None] = []
 """How the ways differ in this process, once it is known."""
 
 
-def put_lane(app: Starlette, assembly: Assembly) -> None:
-    """Let the lane serve the requests of an app once it has started, below the SDK's limit for bodies."""
+def put_lane(app: Starlette, assembly: Assembly, *, path: str, scopes: Sequence[str] | None) -> None:
+    """Let the lane serve the requests of an app once it has started.
+
+    It is put before the routes, or if something was added to those that it would bypass, below them.
+
+    Args:
+        app: The SDK's app, not started yet.
+        assembly: The server.
+        path: The path of the requests.
+        scopes: What the token of a request has to permit; None if requests need no token.
+    """
     try:
         from failsoft.server.http.lane import Lane  # noqa: PLC0415 - its parts of the SDK may be missing
     except (ImportError, AttributeError) as missing:
         _tell(str(missing))
         return
     limited = assembly.server.session_manager.asgi_app
-    lane = Lane(limited.app, server=assembly.server, lifecycle=assembly.lifecycle)
-    inner = app.router.lifespan_context
+    lane = Lane(
+        server=assembly.server,
+        lifecycle=assembly.lifecycle,
+        path=path,
+        max_body_bytes=limited.max_body_size,
+        scopes=scopes,
+    )
+    below_all, route = limited.app, app.routes[0]
+    endpoint, inner = route.app, app.router.lifespan_context  # type: ignore[attr-defined]  # a `Route`
+
+    def placed(below: ASGIApp) -> ASGIApp:
+        is_last = app.user_middleware[-1].cls is placed  # type: ignore[comparison-overlap]  # a function makes it, too
+        is_first = is_last and app.routes[0] is route and route.app is endpoint  # type: ignore[attr-defined]  # as above
+        lane.app, limited.app = (below, below_all) if is_first else (below_all, lane)
+        return lane if is_first else below
 
     @asynccontextmanager
     async def lifespan(started: Any) -> AsyncIterator[Any]:
         differs = await _difference(Lane, assembly.settings)
-        if differs is None:
-            limited.app = lane
-        else:
+        if differs is not None:
             _tell(differs)
         async with inner(started) as state:
-            yield state
+            lane.is_on = differs is None
+            try:
+                yield state
+            finally:
+                lane.is_on = False
 
+    app.user_middleware.append(Middleware(placed))
     app.router.lifespan_context = lifespan
 
 
@@ -89,7 +115,9 @@ async def _compared(lane: Any, settings: Settings) -> str | None:
         theirs = _Canned(lifecycle, settings).server("canned", version="1", instructions=None)
         theirs.middleware[:] = [one for one in theirs.middleware if not isinstance(one, DirectAnswers)]
         ways = [await stack.enter_async_context(_transport(server)) for server in (ours, theirs)]
-        ways[0] = lane(ways[0], server=ours, lifecycle=lifecycle)
+        short = lane(server=ours, lifecycle=lifecycle, path="/", max_body_bytes=1000, scopes=None)
+        short.app, short.is_on = ways[0], True
+        ways[0] = short
         for version in _VERSIONS:
             for name, (method, params) in _CALLS.items():
                 answers = [await _answer(way, version, method, params) for way in ways]

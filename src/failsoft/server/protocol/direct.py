@@ -95,9 +95,9 @@ def _is_plain(ctx: ServerRequestContext[Any, Any]) -> bool:
 
 def _is_begun(ctx: ServerRequestContext[Any, Any]) -> bool:
     """Return whether the client may ask: with a connection, `initialize` comes first."""
-    if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS or ctx.session.client_params is not None:
-        return True
-    return ctx.request is not None and ADMITTED in ctx.request.scope  # failsoft's own HTTP is stateless
+    if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS or (ctx.request is not None and ADMITTED in ctx.request.scope):
+        return True  # failsoft's own HTTP is stateless in both eras
+    return ctx.session.client_params is not None
 
 
 def encoded(server: Server[Any], method: str, result: Mapping[str, Any], version: str) -> bytes:

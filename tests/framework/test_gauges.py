@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 from loguru import logger
 
-from failsoft import Runtime
 from tests.doors import Gauges
 
 pytestmark = pytest.mark.anyio
@@ -29,7 +28,7 @@ class Depot:
 
 
 def test_every_reading_says_what_is_true_now() -> None:
-    gauges, depot = Runtime().gauges, Depot()
+    gauges, depot = Gauges(), Depot()
     remove = gauges.add("mcp_retry_budget_tokens", depot.read)
     assert gauges.read(shared=False) == [("mcp_retry_budget_tokens", ("api",), 1.0)]
     depot.value = 2.0

@@ -144,3 +144,23 @@ async def test_the_buckets_of_durations_reach_half_an_hour(url: str) -> None:
         text = await scrape()
     bounds = re.findall(r'^mcp_tool_call_duration_seconds_bucket\{[^}]*le="([\d.]+)"', text, re.MULTILINE)
     assert max(map(float, bounds)) >= 1_800
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+async def test_the_fullest_principal_is_shown_whoever_has_filled_its_quota(tmp_path: Path, kind: str) -> None:
+    address = "memory:" if kind == "memory" else f"sqlite:{tmp_path / 's.sqlite'}"
+
+    def made() -> Shop:
+        events = Events()
+        state = open_state(address, events, quota_bytes=2_560)
+        return Shop(runtime=Runtime(settings=Settings(), metrics=PrometheusRecorder(), events=events, state=state))
+
+    here = made()
+    elsewhere = here if kind == "memory" else made()
+    async with served(here) as scrape:
+        await here.runtime.state.records(here).put("note:0", 1, 60.0, principal="ann")
+        for number in range(1, 3):
+            await elsewhere.runtime.state.records(elsewhere).put(f"note:{number}", 1, 60.0, principal="bob")
+        shown = await scrape()
+    await elsewhere.runtime.state.close()
+    assert re.findall(r"^mcp_state_quota_used_ratio (.*)$", shown, re.MULTILINE) == ["0.2"]

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from failsoft import QuotaExhausted
+from tests.doors import RedisBackend
+from tests.programs.redis import RunningRedis
 from tests.recovery.state.stores import KINDS, opened, records_in
 
 
@@ -42,3 +44,38 @@ def test_the_quota_of_one_principal_is_not_that_of_another(kind: str, tmp_path: 
 
     with opened(kind, tmp_path, request) as new:
         asyncio.run(main(new()))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_fullest_principal_is_known_while_records_come_and_go(kind: str, tmp_path: Path, request: Any) -> None:
+    async def main(store: Any) -> list[int]:
+        records, found = records_in(store), [await store.fullest()]
+        for number, principal in enumerate(("ann", "bob", "bob")):
+            await records.put(f"note:{number}", 1, 60.0, principal=principal)
+            found.append(await store.fullest())
+        await records.put("note:3", "x" * 2_000, 60.0, principal="ann")
+        found.append(await store.fullest() - 2_000 >> 8)
+        for number in (3, 2, 1, 0):
+            await records.delete(f"note:{number}")
+            found.append(await store.fullest())
+        await store.close()
+        return found
+
+    with opened(kind, tmp_path, request) as new:
+        assert asyncio.run(main(new())) == [0, 256, 256, 512, 1, 512, 256, 256, 0]
+
+
+def test_records_of_a_principal_that_have_expired_in_redis_are_not_counted(redis_server: RunningRedis) -> None:
+    async def main() -> list[int]:
+        store = RedisBackend(redis_server.url, limit_s=60.0)
+        records, found = records_in(store), []
+        for number in range(3):
+            await records.put(f"note:{number}", 1, 0.5, principal="ann")
+        await records.put("note:3", 1, 60.0, principal="bob")
+        found.append(await store.fullest())
+        await asyncio.sleep(0.6)
+        found.append(await store.fullest())
+        await store.close()
+        return found
+
+    assert asyncio.run(main()) == [768, 256]

@@ -68,12 +68,12 @@ def test_a_fault_is_announced_once_when_it_begins_and_once_when_it_ends(fault: S
         assert await store.change(more, "count:a") == 1
         backend.lost = StoreLost("for a test", fault=fault)
         assert [await store.change(more, "count:a") for _ in range(3)] == [1, 2, 3]
-        gauges.append({key: on for key, on in watched.gauges["mcp_state_store_unavailable"]().items() if on})
+        gauges.append({key: on for key, on in watched.gauges["mcp_state_store_unavailable"][0]().items() if on})
         await asyncio.sleep(60)
         backend.lost = None
         await asyncio.sleep(60)
         assert await store.change(more, "count:a") == 2
-        gauges.append({key: on for key, on in watched.gauges["mcp_state_store_unavailable"]().items() if on})
+        gauges.append({key: on for key, on in watched.gauges["mcp_state_store_unavailable"][0]().items() if on})
 
     lost = StoreEvent(available=False, fault=fault, reason="for a test")
     assert seen(act) == [lost, StoreEvent(available=True, fault=fault, reason="")]
@@ -113,4 +113,4 @@ def test_a_value_that_cannot_be_read_is_no_fault_of_its_store() -> None:
 
 def test_records_over_states_in_memory_have_the_gauge_of_their_store() -> None:
     watched = WatchedBackend(MemoryBackend(), Events(), probe="probe:write")
-    assert LocalState(records=watched).gauges == watched.gauges
+    assert watched.gauges.items() <= LocalState(records=watched).gauges.items()

@@ -192,8 +192,8 @@ class Runtime:
         self.gauges = _gauges()
         """What is read at every scrape: `runtime.gauges.add(metric, read)`."""
         self.state = state if state is not None else _parts.state(self.settings, self.events)
-        for gauge, read in getattr(self.state, "gauges", {}).items():  # a store of others may have none
-            self.gauges.add(gauge, read)
+        for gauge, (read, refresh) in getattr(self.state, "gauges", {}).items():  # a store of others may have none
+            self.gauges.add(gauge, read, refresh=refresh)
         kinds = getattr(type(self.metrics), "listens_to", ())
         if kinds:
             self.events.subscribe(self.metrics.on_event, *kinds)  # type: ignore[attr-defined]  # only a recorder with on_event gets here

@@ -151,6 +151,9 @@ class Backend(Protocol):
     async def find(self, prefix: str) -> Sequence[Record]:
         """Return the records whose keys have this prefix, sorted by key; those that cannot be read are left out."""
 
+    async def fullest(self) -> int:
+        """Return the most bytes that one owner's quota counts; expired records may be among them for a while."""
+
     async def ping(self) -> None:
         """Check that the store answers."""
 

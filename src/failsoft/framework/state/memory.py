@@ -100,6 +100,15 @@ class MemoryBackend:
             found = [(key, kept) for kind in kinds for key, kept in kind.items() if key.startswith(prefix)]
         return [Record(key, kept.value, kept.until - now) for key, kept in sorted(found) if kept.until > now]
 
+    async def fullest(self) -> int:
+        """See `Backend`."""
+        return self.most_used()
+
+    def most_used(self) -> int:
+        """Return the most bytes that one owner's quota counts, from any thread."""
+        with self._lock:
+            return max(self._usage.values(), default=0)
+
     async def ping(self) -> None:
         """Do nothing: memory is always there."""
 

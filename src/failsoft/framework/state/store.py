@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from failsoft.framework.clock import loop_time
-from failsoft.framework.state.backend import Backend, Changed, State, Step
+from failsoft.framework.state.backend import Backend, Changed, State, Step, StoreLost
 from failsoft.framework.state.memory import MemoryBackend
 from failsoft.framework.state.records import QUOTA_BYTES, Records, scope_of
 from failsoft.framework.state.steps import Steps
 
 T = TypeVar("T")
+StoreGauges: TypeAlias = dict[
+    str, tuple[Callable[[], Mapping[tuple[str, ...], float]], Callable[[], Awaitable[object]] | None]
+]
+"""The gauges of a store by the name of their metric: `read` and `refresh`, see `Gauges.add`."""
 _CAPACITY = 100_000
 
 
@@ -92,6 +97,18 @@ class RecordsOf:
         self._quota_bytes = quota_bytes
         self._clock = clock
         self._made: dict[int, tuple[weakref.ref[Any], Records]] = {}
+        self._fullest = 0
+        refresh = None if backend is None else self._refresh
+        self.gauges: StoreGauges = {"mcp_state_quota_used_ratio": (self._used, refresh)}
+
+    def _used(self) -> dict[tuple[str, ...], float]:
+        in_memory = [made.backend for _, made in list(self._made.values()) if isinstance(made.backend, MemoryBackend)]
+        return {(): max([self._fullest, *(backend.most_used() for backend in in_memory)]) / self._quota_bytes}
+
+    async def _refresh(self) -> None:
+        if self.backend is not None:
+            with suppress(StoreLost):  # then it stays as it was
+                self._fullest = await self.backend.fullest()
 
     def __call__(self, tool: Any) -> Records:
         """Return the records of a toolset, the same object every time."""
@@ -148,8 +165,7 @@ class LocalState(Companions):
         self.change_now = self.states.change
         self._private: dict[int, tuple[weakref.ref[Any], LocalState]] = {}
         self._records = RecordsOf(records, quota_bytes, clock)
-        self.gauges = getattr(records, "gauges", {})
-        """What reads the gauges of a store of records that is watched."""
+        self.gauges: StoreGauges = {**getattr(records, "gauges", {}), **self._records.gauges}
 
     def records(self, tool: Any) -> Records:
         """See `StateStore`."""

@@ -33,7 +33,7 @@ from failsoft.framework.state.backend import (
     Write,
     WriteRefused,
 )
-from failsoft.recovery.state.redis_scripts import OF_FORMAT_1, SWAP, WRONG_TYPE
+from failsoft.recovery.state.redis_scripts import FULLEST, OF_FORMAT_1, SWAP, WRONG_TYPE
 
 T = TypeVar("T")
 _SCHEMES = {"redis": "redis", "rediss": "rediss", "unix": "unix", "valkey": "redis", "valkeys": "rediss"}
@@ -163,6 +163,10 @@ class RedisBackend:
                 if held.version != NOTHING and held.value is not UNREADABLE:
                     found.append(Record(name.removeprefix(start), held.value, max(0, left_ms) / 1_000))
         return found
+
+    async def fullest(self) -> int:
+        """See `Backend`."""
+        return int(await self._run(lambda redis: redis.eval(FULLEST, 1, self._prefix + "#")))
 
     async def close(self) -> None:
         """Close the connections of this event loop; those of a loop that has ended are closed already."""

@@ -6,11 +6,30 @@ from failsoft.framework.state.backend import LEAST_BYTES
 
 WRONG_TYPE = "wrong type"
 """The version of a key that another program has given another type than text."""
+_ACCOUNTS = """
+local OWNER_OF, UNTIL, SIZES, USED = base .. 'owner:', base .. 'until:', base .. 'sizes:', base .. 'used'
+local time = redis.call('TIME')
+local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
+local function leave(owner, key)
+    local size = redis.call('HGET', SIZES .. owner, key)
+    if size then
+        redis.call('HDEL', SIZES .. owner, key)
+        redis.call('ZADD', USED, redis.call('HINCRBY', SIZES .. owner, '', -size), owner)
+        redis.call('ZREMRANGEBYSCORE', USED, '-inf', 0)
+    end
+    redis.call('ZREM', UNTIL .. owner, key)
+end
+local function leave_expired(owner)
+    for _, gone in ipairs(redis.call('ZRANGEBYSCORE', UNTIL .. owner, '-inf', now_ms, 'LIMIT', 0, 1000)) do
+        leave(owner, gone)
+    end
+end
+"""
 SWAP = f"""
 local key, base = KEYS[1], KEYS[2]
 local before, after, json, ttl_ms, owner, quota, may_grow = unpack(ARGV)
-local OWNER_OF, UNTIL, SIZES = base .. 'owner:', base .. 'until:', base .. 'sizes:'
-local time, held, version = redis.call('TIME'), redis.pcall('GET', key), ''
+{_ACCOUNTS}
+local held, version = redis.pcall('GET', key), ''
 if type(held) == 'table' then
     held, version = false, '{WRONG_TYPE}'
 elseif held then
@@ -19,15 +38,6 @@ elseif held then
 end
 if version == after then return {{1, time[1], time[2]}} end
 if version ~= before then return {{0, time[1], time[2], held or (version ~= '' and version)}} end
-local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
-local function leave(owner, key)
-    local size = redis.call('HGET', SIZES .. owner, key)
-    if size then
-        redis.call('HDEL', SIZES .. owner, key)
-        redis.call('HINCRBY', SIZES .. owner, '', -size)
-    end
-    redis.call('ZREM', UNTIL .. owner, key)
-end
 if json == '' then
     local known = redis.call('GET', OWNER_OF .. key)
     if known then
@@ -44,9 +54,7 @@ else
 end
 if owner ~= '' then
     owner = redis.call('GET', OWNER_OF .. key) or owner
-    for _, gone in ipairs(redis.call('ZRANGEBYSCORE', UNTIL .. owner, '-inf', now_ms, 'LIMIT', 0, 1000)) do
-        leave(owner, gone)
-    end
+    leave_expired(owner)
     if not held then leave(owner, key) end
     local size = math.max({LEAST_BYTES}, #key + #json)
     local was = tonumber(redis.call('HGET', SIZES .. owner, key) or 0)
@@ -56,8 +64,9 @@ if owner ~= '' then
     end
     redis.call('ZADD', UNTIL .. owner, now_ms + ttl_ms, key)
     redis.call('HSET', SIZES .. owner, key, size, '', total)
+    redis.call('ZADD', USED, total, owner)
     redis.call('SET', OWNER_OF .. key, owner, 'PX', ttl_ms)
-    for _, account in ipairs({{UNTIL .. owner, SIZES .. owner}}) do
+    for _, account in ipairs({{UNTIL .. owner, SIZES .. owner, USED}}) do
         if redis.call('PTTL', account) < tonumber(ttl_ms) then redis.call('PEXPIRE', account, ttl_ms) end
     end
 end
@@ -65,9 +74,24 @@ redis.call('SET', key, after .. '\\n' .. json, 'PX', ttl_ms)
 return {{1, time[1], time[2]}}
 """
 """Swaps a value: 1 if it was done, 0 and what is there if the version is another, 2 if the quota has no space; with the
-server's time. An owner's keys are kept by expiry time, and their sizes with the sum under an empty name.
+server's time. Keys of an owner are kept by expiry, and their sizes with the sum under an empty name; owners by the sum.
 
 A server without memory refuses a script whose first write needs some, and no later one: so a new key is refused before
 anything has happened, and what was begun under one, such as a call, is ended."""
+FULLEST = f"""
+local base = KEYS[1]
+{_ACCOUNTS}
+for _ = 1, 100 do
+    local owner, bytes = unpack(redis.call('ZREVRANGE', USED, 0, 0, 'WITHSCORES'))
+    if not owner then return 0 end
+    leave_expired(owner)
+    local total = tonumber(redis.call('HGET', SIZES .. owner, '') or 0)
+    if total > 0 and total == tonumber(bytes) then return total end
+    redis.call('ZREM', USED, owner)
+    if total > 0 then redis.call('ZADD', USED, total, owner) end
+end
+return 0
+"""
+"""Returns the most bytes that one owner's quota counts, without the records of that owner that have expired."""
 OF_FORMAT_1 = "return cjson.encode(cmsgpack.unpack(ARGV[1]))"
 """Returns a state as JSON that an older version of failsoft has stored."""

@@ -121,6 +121,14 @@ class SqliteBackend:
                 found.append(Record(key, json.loads(value), max(0.0, until - now)))
         return found
 
+    async def fullest(self) -> int:
+        """See `Backend`; a file that is not open is not opened for it."""
+        if self._thread is None:
+            return 0
+        most = "SELECT max(bytes) FROM account"
+        found = await self._run(lambda connection: connection.execute(most).fetchone()[0], writes=False)
+        return int(found or 0)
+
     async def close(self) -> None:
         """Finish queued operations, stop the thread and close the file; the next operation reopens it."""
         with self._lock:

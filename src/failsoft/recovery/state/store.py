@@ -17,7 +17,7 @@ from failsoft.framework.state.backend import Backend, Step, StoreLost, Unreadabl
 from failsoft.framework.state.memory import MemoryBackend
 from failsoft.framework.state.records import QUOTA_BYTES
 from failsoft.framework.state.steps import Steps, forgotten
-from failsoft.framework.state.store import Companions, LocalState, RecordsOf, StateStore
+from failsoft.framework.state.store import Companions, LocalState, RecordsOf, StateStore, StoreGauges
 from failsoft.recovery.state.watched import WatchedBackend
 
 T = TypeVar("T")
@@ -62,7 +62,7 @@ class SharedStore(Companions):
         self._is_apart = False
         self._of_servers: dict[str, _OfOneServer] = {}
         self.clock = backend.clock
-        self.gauges = backend.gauges
+        self.gauges: StoreGauges = {**backend.gauges, **self.records.gauges}
 
     @property
     def is_available(self) -> bool:

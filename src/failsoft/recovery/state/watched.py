@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Sequence
 from typing import TypeVar, get_args
 
 from failsoft.framework.clock import loop_time
@@ -13,6 +13,7 @@ from failsoft.framework.events import Events, StoreEvent, StoreLatencyEvent
 from failsoft.framework.logs.logs import log_store
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.state.backend import Backend, Held, Record, StoreFault, StoreLost, UnreadableValue, Write
+from failsoft.framework.state.store import StoreGauges
 
 T = TypeVar("T")
 _FIRST_S, _FIRST_AT_MOST_S = 0.25, 30.0
@@ -45,10 +46,7 @@ class WatchedBackend:
         """What is wrong with it now, as far as is known."""
         self.returns = 0
         """How often it came back: what began before its last return says nothing about it."""
-        self.gauges: dict[str, Callable[[], Mapping[tuple[str, ...], float]]] = {
-            "mcp_state_store_unavailable": self._faults
-        }
-        """What reads the gauges of the store."""
+        self.gauges: StoreGauges = {"mcp_state_store_unavailable": (self._faults, None)}
         self._events = events
         self._probe = probe
         self._probing: asyncio.Task[None] | None = None
@@ -70,6 +68,12 @@ class WatchedBackend:
     async def find(self, prefix: str) -> Sequence[Record]:
         """See `Backend`."""
         return await self._observed(self.backend.find(prefix))
+
+    async def fullest(self) -> int:
+        """See `Backend`; a store that is lost is not asked, so that no scrape waits for it."""
+        if self.fault is not None:
+            raise StoreLost(self.fault, fault=self.fault)
+        return await self._observed(self.backend.fullest())
 
     async def ping(self) -> None:
         """See `Backend`."""

@@ -198,6 +198,19 @@ def test_a_replacement_that_does_not_start_leaves_the_other_worker_serving(
     assert len(workers_of(url, 2)) == 2
 
 
+def test_a_worker_that_does_not_finish_its_start_is_logged_and_the_other_serves_on(
+    fragile: Callable[..., Fragile], tmp_path: Path
+) -> None:
+    server, url, workers = pair(fragile, FAILSOFT_WORKER_STALL_S="2")
+    (tmp_path / "slow-start").touch()
+    os.kill(min(workers), signal.SIGKILL)
+    assert comes_true(lambda: any("has been starting for" in line for line in server.errors))
+    assert workers_of(url, 1) == {max(workers)}
+    (tmp_path / "slow-start").unlink()
+    assert len(workers_of(url, 2)) == 2
+    assert sum("has been starting for" in line for line in server.errors) == 1
+
+
 def test_a_first_start_that_fails_in_one_worker_only_is_tried_again(
     fragile: Callable[..., Fragile], tmp_path: Path
 ) -> None:

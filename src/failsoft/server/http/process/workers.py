@@ -86,6 +86,8 @@ class _Worker:
     ready_at_s: float | None = None
     kill_at_s: float | None = None
     """When it is killed; None unless it is stalled."""
+    is_late: bool = False
+    """Whether it was logged that the process takes long to start."""
 
 
 class _Supervisor:
@@ -153,12 +155,16 @@ class _Supervisor:
         )
         with _interrupts_blocked():
             worker.process.start()
-        worker.start_at_s, worker.pid = time.monotonic(), worker.process.pid or 0
+        worker.start_at_s, worker.pid, worker.is_late = time.monotonic(), worker.process.pid or 0, False
 
     def _check(self, worker: _Worker, process: SpawnProcess, facts: WorkerFacts | None, now_s: float) -> None:
         """Look at a process that lives: whether it is ready, and whether its event loop runs."""
-        if facts is None or facts.phase != "ready" or facts.beat_age_s > now_s - worker.start_at_s:
-            return  # it has no board yet: the last one is that of its predecessor
+        age_s = now_s - worker.start_at_s
+        if facts is None or facts.phase != "ready" or facts.beat_age_s > age_s:  # else the board of its predecessor
+            if worker.ready_at_s is None and not worker.is_late and age_s > self._silence.limit_s:
+                worker.is_late = True
+                logger.warning("Worker {} (process {}) has been starting for {:.0f} s", worker.slot, worker.pid, age_s)
+            return
         if worker.ready_at_s is None:
             worker.ready_at_s, worker.pid = now_s, facts.pid
             self._publish(WorkerEvent(kind="started", pid=facts.pid))

@@ -15,6 +15,8 @@ from failsoft.server.lifecycle import ADMITTED
 
 _CALL, _LIST = "tools/call", "tools/list"
 _MEMBERS = {_CALL: frozenset({"name", "arguments", "_meta"}), _LIST: frozenset({"_meta"})}
+_ACCEPTED_AT_MOST, _META_AT_MOST = 256, 1_000
+"""How much of the metadata that the SDK has accepted is remembered, and the length of one in bytes."""
 
 Answer: TypeAlias = Callable[[ServerRequestContext[Any, Any], Mapping[str, Any]], Awaitable[dict[str, Any]] | None]
 """Returns the result of a call with these parameters, or None if it is not answered directly."""
@@ -37,11 +39,12 @@ class DirectAnswers:
         self._call = call
         self._entries = {method: server.get_request_handler(method) for method in (_CALL, _LIST)}
         self._kept: dict[str, _WireList] = {}
+        self._accepted: set[tuple[str, str, bool, bytes]] = set()
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
         """Answer a request, or pass it on."""
         entry: Any = self._entries.get(ctx.method)
-        if entry is None or not self._is_last(ctx.method, entry) or not _is_plain(ctx):
+        if entry is None or not self._is_last(ctx.method, entry) or not self._is_plain(ctx):
             return await call_next(ctx)
         if ctx.method == _LIST:
             return await self._list(ctx, entry, call_next)
@@ -51,6 +54,27 @@ class DirectAnswers:
     def _is_last(self, method: str, entry: Any) -> bool:
         """Return whether the handler comes next, and no middleware whose answers may differ from one to the next."""
         return self._server.middleware[-1] is self and self._server.get_request_handler(method) is entry
+
+    def _is_plain(self, ctx: ServerRequestContext[Any, Any]) -> bool:
+        """Return whether the SDK would accept the request, and it has no member that only the SDK knows."""
+        params = ctx.params or {}
+        if not _is_begun(ctx) or not params.keys() <= _MEMBERS[ctx.method]:
+            return False
+        try:
+            meta = pydantic_core.to_json(params.get("_meta"))  # 1, 1.0 and True are equal, but not as JSON
+            known = ctx.method, ctx.protocol_version, "_meta" in params, meta
+            if known not in self._accepted or not _is_usual(ctx.method, params):
+                methods.validate_client_request(ctx.method, ctx.protocol_version, params)
+                self._accept(known)
+        except (KeyError, ValueError):  # ValidationError, too
+            return False
+        return True
+
+    def _accept(self, known: tuple[str, str, bool, bytes]) -> None:
+        if len(self._accepted) >= _ACCEPTED_AT_MOST:
+            self._accepted.clear()
+        if len(known[-1]) <= _META_AT_MOST:
+            self._accepted.add(known)
 
     async def _list(self, ctx: ServerRequestContext[Any, Any], entry: Any, call_next: Any) -> dict[str, Any]:
         """Return the list; while the handler returns the same object, it has not changed."""
@@ -82,15 +106,9 @@ def _as_json(tree: Mapping[str, Any]) -> bytes:
     return pydantic_core.to_json(tree, inf_nan_mode="null")
 
 
-def _is_plain(ctx: ServerRequestContext[Any, Any]) -> bool:
-    """Return whether the SDK would accept the request, and it has no member that only the SDK knows."""
-    if not _is_begun(ctx) or not (ctx.params or {}).keys() <= _MEMBERS[ctx.method]:
-        return False
-    try:
-        methods.validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
-    except (KeyError, ValueError):  # ValidationError, too
-        return False
-    return True
+def _is_usual(method: str, params: Mapping[str, Any]) -> bool:
+    """Return whether the SDK accepts the parameters besides the metadata."""
+    return method == _LIST or (type(params.get("name")) is str and type(params.get("arguments", {})) is dict)
 
 
 def _is_begun(ctx: ServerRequestContext[Any, Any]) -> bool:

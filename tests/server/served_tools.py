@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections import defaultdict
 from typing import Any
@@ -60,6 +61,11 @@ class Polite(BaseTool):
     def double(self, number: int) -> int:
         """Return twice the number, from a thread."""
         return 2 * number
+
+    @operation(read_only=True)
+    def hold_a_thread(self) -> None:
+        """Hold a worker thread for as long as the server runs."""
+        threading.Event().wait(3600)
 
     @operation(read_only=True)
     async def count(self, steps: int, call: CallContext) -> int:

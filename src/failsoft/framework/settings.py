@@ -178,9 +178,17 @@ class Settings(EnvironmentSettings):
         description="Limit of a call in seconds where its operation names none; 0: no limit.",
     )
     slow_call_s: float = Field(default=5.0, gt=0, description="Calls that take longer, in seconds, are logged as slow.")
-    max_threads: int = Field(default=32, ge=1, le=10_000, description="Worker threads for handlers that are not async.")
+    max_threads: int = Field(
+        default=32,
+        ge=1,
+        le=10_000,
+        description="Worker threads for handlers that are not async; an authenticated caller has three quarters.",
+    )
     max_abandoned_threads: int = Field(
-        default=16, ge=1, le=10_000, description="Worker threads that may still run for calls that gave up."
+        default=16,
+        ge=1,
+        le=10_000,
+        description="Worker threads that may still run for calls of one caller that gave up.",
     )
     metrics_enabled: bool = Field(default=True, description="Record Prometheus metrics.")
     metrics_label_limit: int = Field(

@@ -1,7 +1,8 @@
 """Worker threads for the functions of authors that are not async: daemons, capped, given up when their call times out.
 
 An executor of the standard library joins its threads at exit, so one hung handler would keep the process alive; and it
-queues silently behind hung threads. Here a call that finds no free thread fails with OVERLOADED.
+queues silently behind hung threads. Here a call that finds no free thread fails with OVERLOADED, and so does one whose
+caller has three quarters of the threads already.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import inspect
 import queue
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -24,6 +26,8 @@ T = TypeVar("T")
 _IDLE_S = 30.0
 _NO_THREAD: dict[str, Any] = {"retry_after_seconds": 2.0, "effect": "none"}
 _current = threading.local()
+on_behalf_of: contextvars.ContextVar[str | None] = contextvars.ContextVar("on_behalf_of", default=None)
+"""The caller whose share of the threads is used; None: one that cannot be told from others, so that none is counted."""
 
 
 class ThreadPool:
@@ -31,18 +35,19 @@ class ThreadPool:
 
     Args:
         limit: Maximum number of threads; further calls fail immediately with OVERLOADED.
-        abandoned_limit: Maximum number of threads that still run for calls that have ended.
+        abandoned_limit: Maximum number of threads that still run for calls of one caller that have ended.
     """
 
     def __init__(self, *, limit: int = 32, abandoned_limit: int = 16) -> None:
         self._limit = limit
+        self._each = max(1, 3 * limit // 4)
         self._abandoned_limit = abandoned_limit
         self._lock = threading.Lock()
         self._idle: list[queue.SimpleQueue[_ThreadJob]] = []
         self._threads = 0
         self._sending: set[asyncio.Task[None]] = set()
-        self.abandoned = 0
-        """Threads that still run for a call that has ended."""
+        self._taken: Counter[str] = Counter()
+        self._abandoned: Counter[str | None] = Counter()
         self.waiting = 0
         """Calls that wait for a thread to finish."""
         pools.add(self)
@@ -52,13 +57,18 @@ class ThreadPool:
         """Threads that run a function, also for a call that has ended."""
         return self._threads - len(self._idle)
 
+    @property
+    def abandoned(self) -> int:
+        """Threads that still run for a call that has ended."""
+        return self._abandoned.total()
+
     async def run(self, function: Callable[[], T]) -> T:
         """Run a function in a worker thread with the caller's context variables, and return its result.
 
         If the waiting call is cancelled, the thread continues, because Python cannot stop it, and counts as abandoned.
 
         Raises:
-            OVERLOADED: All threads are busy, or too many abandoned ones still run.
+            OVERLOADED: All threads are busy, or all of one caller, or too many abandoned ones of it still run.
         """
         return await self.start(function)
 
@@ -95,7 +105,7 @@ class ThreadPool:
             with self._lock:
                 if not job.done:
                     job.abandoned = True
-                    self.abandoned += 1
+                    self._abandoned[job.caller] += 1
             raise
         finally:
             self.waiting -= 1
@@ -126,12 +136,19 @@ class ThreadPool:
         return task
 
     def _submit(self, job: _ThreadJob) -> None:
+        caller = job.caller
         with self._lock:
+            if caller is not None:
+                if self._taken[caller] >= self._each:
+                    message = f"{self._each} worker threads are busy for this caller, which is all that one may have."
+                    raise Overloaded(message=message, **_NO_THREAD)
+                self._taken[caller] += 1
             if self._idle:
                 self._idle.pop().put(job)
                 return
-            if self._threads >= self._limit or self.abandoned >= self._abandoned_limit:
-                gave_up = f"{self.abandoned} with calls that gave up"
+            if self._threads >= self._limit or self._abandoned[caller] >= self._abandoned_limit:
+                self._give_back(caller)
+                gave_up = f"{self._abandoned[caller]} with calls that gave up"
                 raise Overloaded(message=f"All {self._threads} worker threads are busy ({gave_up}).", **_NO_THREAD)
             self._threads += 1
         inbox: queue.SimpleQueue[_ThreadJob] = queue.SimpleQueue()
@@ -141,7 +158,12 @@ class ThreadPool:
         except RuntimeError as error:
             with self._lock:
                 self._threads -= 1
+                self._give_back(caller)
             raise Overloaded(message="The system gives no more worker threads.", **_NO_THREAD) from error
+
+    def _give_back(self, caller: str | None) -> None:
+        if caller is not None:
+            _lower(self._taken, caller)
 
     def _work(self, inbox: queue.SimpleQueue[_ThreadJob]) -> None:
         while True:
@@ -160,8 +182,9 @@ class ThreadPool:
     def _finish(self, job: _ThreadJob, outcome: tuple[bool, Any], inbox: queue.SimpleQueue[_ThreadJob]) -> None:
         with self._lock:
             job.done = True
+            self._give_back(job.caller)
             if job.abandoned:
-                self.abandoned -= 1
+                _lower(self._abandoned, job.caller)
             self._idle.append(inbox)
         try:
             job.loop.call_soon_threadsafe(_settle, job.future, outcome)
@@ -187,14 +210,21 @@ def is_given_up() -> bool:
 class _ThreadJob:
     """One function to run in a thread. `done` and `abandoned` change with the pool's lock held only."""
 
-    __slots__ = ("abandoned", "done", "function", "future", "loop")
+    __slots__ = ("abandoned", "caller", "done", "function", "future", "loop")
 
     def __init__(self, function: Callable[[], Any]) -> None:
         self.function = function
+        self.caller = on_behalf_of.get()
         self.loop = asyncio.get_running_loop()
         self.future: asyncio.Future[tuple[bool, Any]] = self.loop.create_future()
         self.done = False
         self.abandoned = False
+
+
+def _lower(counts: Counter[Any], caller: str | None) -> None:
+    counts[caller] -= 1
+    if not counts[caller]:
+        del counts[caller]  # callers come and go
 
 
 def _outcome(job: _ThreadJob) -> tuple[bool, Any]:

@@ -23,8 +23,10 @@ from failsoft.framework.errors import Unavailable
 from failsoft.framework.recorders import NullMetrics
 from failsoft.framework.safe import json_safe
 from failsoft.framework.safe.author_reports import is_real_cancellation, logger
+from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
 from failsoft.framework.settings import Settings
 from failsoft.framework.text import bounded, quoted
+from failsoft.framework.threads import on_behalf_of
 from failsoft.server import telemetry
 from failsoft.server.lifecycle import ADMITTED, Lifecycle
 from failsoft.server.protocol.caller import CallPlaces, counted, principal_of
@@ -126,6 +128,8 @@ class ToolProtocol:
         if self._settings.metrics_principals != "off":
             bound = counted(bound, scope.principal, self._settings)
         refused = self._places.enter(scope.principal) if is_open else _ending()
+        caller = None if scope.principal == LOCAL_PRINCIPAL else scope.principal
+        outer = None if caller is None else on_behalf_of.set(caller)
         try:
             if refused is None:
                 response: ToolResponse[Any] = await bound.call(arguments, scope)
@@ -150,6 +154,8 @@ class ToolProtocol:
             self._lifecycle.end(task)
             if refused is None:
                 self._places.leave(scope.principal)
+            if outer is not None:
+                on_behalf_of.reset(outer)
 
     def _call_directly(
         self, ctx: ServerRequestContext[Any, Any], params: Mapping[str, Any]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
@@ -97,6 +98,54 @@ def test_the_open_connections_are_counted(crowded: str) -> None:
 def test_another_principal_is_served_however_many_calls_of_one_are_in_flight(crowded: str) -> None:
     headers, body = headers_of("process_id", "bob"), body_of("process_id")
     assert statuses_of(lambda: httpx2.post(f"{crowded}/mcp", headers=headers, content=body, timeout=SOON_S)) == {200}
+
+
+def answer_of(url: str, tool: str, principal: str, **arguments: Any) -> dict[str, Any]:
+    """Return the structured answer to a call."""
+    headers, body = headers_of(tool, principal), body_of(tool, **arguments)
+    answer = httpx2.post(f"{url}/mcp", headers=headers, content=body, timeout=10)
+    found: dict[str, Any] = answer.json()["result"]
+    return found
+
+
+def threads_of(url: str) -> tuple[int, int]:
+    """Return how many threads run something, and how many calls wait for one."""
+    text = httpx2.get(f"{url}/metrics", headers={"authorization": f"Bearer {TOKENS['bob']}"}, timeout=10).text
+    found = {line.split()[0]: float(line.split()[1]) for line in text.splitlines() if line.startswith("mcp_threads_")}
+    return int(found["mcp_threads_busy"]), int(found["mcp_threads_waiting"])
+
+
+@pytest.mark.parametrize(
+    ("limit_s", "is_full"),
+    [
+        ("0", lambda busy, waiting: waiting >= 6 <= busy),
+        ("0.2", lambda busy, waiting: waiting == 0 and busy >= 2),
+    ],
+    ids=["waiting", "given up"],
+)
+def test_one_principals_slow_handlers_leave_threads_to_others(
+    served: Callable[..., Served], limit_s: str, is_full: Callable[[int, int], bool]
+) -> None:
+    """Whether its calls still wait, or were given up with their threads running on."""
+    url = served(
+        "http",
+        "tools=polite",
+        FAILSOFT_AUTH_TOKENS=",".join(f"{name}:{token}" for name, token in TOKENS.items()),
+        FAILSOFT_MAX_THREADS="8",
+        FAILSOFT_MAX_ABANDONED_THREADS="2",
+        FAILSOFT_DEFAULT_TIMEOUT_S=limit_s,
+        FAILSOFT_SHUTDOWN_GRACE_S="0",
+    ).wait_for("ready")
+    body = body_of("hold_a_thread")
+    headers = {**headers_of("hold_a_thread", "ada"), "content-length": str(len(body))}
+    with ExitStack() as stack:
+        for _ in range(8):
+            stack.enter_context(connected(url)).sendall(raw(url, headers, body))
+        while not is_full(*threads_of(url)):
+            time.sleep(0.02)
+        answers = [answer_of(url, "double", principal, number=2) for principal in ("ada", "bob", "bob")]
+    assert [answer["isError"] for answer in answers] == [True, False, False]
+    assert answers[0]["_meta"]["dev.failsoft/error"]["code"] == "OVERLOADED"
 
 
 def test_a_token_in_a_trailer_authorizes_nothing(served: Callable[..., Served]) -> None:

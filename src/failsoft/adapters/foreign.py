@@ -142,7 +142,7 @@ class ForeignTools(BaseTool):
             request: The SDK's request; None for a call in this process.
             run: Runs the tool.
         """
-        facts: Any = {} if request is None else {"request_id": str(request.request_id), "meta": request.meta or {}}
+        facts: Any = {} if request is None else {**telemetry.ids_of(request), "meta": request.meta or {}}
         scope = ForeignScope(principal=principal_of(request), toolbox=self._toolbox, run=run, **facts)
         response = await operation.call(arguments, scope)
         telemetry.describe_call(response)

@@ -1,4 +1,4 @@
-"""Attributes and events on the SDK's OpenTelemetry span, and child spans of it: runs of the handler, and effects.
+"""What joins a call to others: its request id and trace, attributes and events on the SDK's span, and child spans.
 
 The SDK opens one SERVER span for each message. A second one would count every call twice, so this adds to that span.
 """
@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from mcp.server import ServerRequestContext
@@ -18,6 +19,7 @@ from opentelemetry.trace import ProxyTracerProvider
 
 from failsoft._version import __version__
 from failsoft.framework.answer.response import ToolResponse
+from failsoft.framework.clock import new_id
 from failsoft.framework.events import (
     AttemptEvent,
     CircuitEvent,
@@ -30,6 +32,8 @@ from failsoft.framework.events import (
 from failsoft.framework.safe.author_reports import tell
 
 _UNKNOWN = object()
+_REQUEST_ID = re.compile(r"[!-~]{1,200}")
+_TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 _tracer = trace.get_tracer("failsoft", __version__)
 _NAMES: dict[type, str] = {
     RecoveryEvent: "failsoft.recovery",
@@ -59,6 +63,36 @@ def install(server: _HasMiddleware, events: Iterable[Events] = ()) -> None:
     for index, middleware in enumerate(server.middleware):
         if type(middleware).__name__ == "OpenTelemetryMiddleware":
             server.middleware[index] = _Tracing(middleware, tuple(events))
+
+
+def ids_of(ctx: ServerRequestContext[Any, Any]) -> dict[str, str]:
+    """Return `request_id` and `traceparent` of a call, as its client sends them in `_meta` or in headers.
+
+    Without a request id one is made. The trace context (W3C) is that of the current span if the client sent none, or
+    the span continues its trace; empty if there is neither.
+    """
+    meta = ctx.meta or {}
+    headers = {} if ctx.request is None else dict(ctx.request.scope["headers"])
+    request_id = _sent("x-request-id", _REQUEST_ID, meta, headers)
+    traceparent, current = _sent("traceparent", _TRACEPARENT, meta, headers), _current()
+    is_span = current and traceparent[3:35] in {"", current[3:35]}
+    return {"request_id": request_id or new_id(), "traceparent": current if is_span else traceparent}
+
+
+def _sent(name: str, form: re.Pattern[str], meta: Mapping[str, Any], headers: Mapping[bytes, bytes]) -> str:
+    """Return a value of the right form; empty if there is none."""
+    for value in (meta.get(name), headers.get(name.encode(), b"").decode("latin-1")):
+        if isinstance(value, str) and form.fullmatch(value):
+            return value
+    return ""
+
+
+def _current() -> str:
+    """Return the W3C trace context of the current span; empty if there is none."""
+    if _is_tracing_off():
+        return ""
+    span = trace.get_current_span().get_span_context()
+    return f"00-{span.trace_id:032x}-{span.span_id:016x}-{span.trace_flags:02x}" if span.is_valid else ""
 
 
 def describe_call(response: ToolResponse[Any]) -> None:

@@ -142,7 +142,7 @@ def test_a_handler_sees_what_the_protocol_lists(looking: Looking) -> None:
     members = {name for name in (*vars(CallContext), *CallContext.__annotations__) if not name.startswith("_")}
     assert members == {
         *("tool", "operation", "params", "request_id", "session_id", "principal", "deadline", "attempt", "logger"),
-        "idempotency_key",
+        *("idempotency_key", "http_headers"),
         *("read_only", "idempotent", "data_limit_bytes", "remaining_s", "http_timeout", "report_progress"),
         *("warn", "audit", "effect"),
     }

@@ -34,7 +34,7 @@ HEADERS = {
 }
 _VOLATILE = (
     (re.compile(rb'(execution_time_ms\\*":)[0-9.e+-]+'), rb"\g<1>0"),
-    (re.compile(rb"([Ee]rror[_ ]id[\\\": ]+)[0-9a-f]{16}"), rb"\g<1>0"),
+    (re.compile(rb"((?:[Ee]rror|request)[_ ]id[\\\": ]+)[0-9a-f]{16}"), rb"\g<1>0"),
     (re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z"), rb"now"),
 )
 

@@ -34,7 +34,7 @@ REQUESTS: list[tuple[str, dict[str, Any]]] = [
     ("tools/list", {"cursor": "x"}),
 ]
 VOLATILE = re.compile(
-    r'(execution_time_ms\\*":|timestamp\\*": *\\*"|error[_ ]id[\\": ]+)[0-9a-fTZ:.+-]+', re.IGNORECASE
+    r'(execution_time_ms\\*":|timestamp\\*": *\\*"|(?:error|request)[_ ]id[\\": ]+)[0-9a-fTZ:.+-]+', re.IGNORECASE
 )
 
 

@@ -51,6 +51,7 @@ def after_receipt(before: RecoveryReceipt, receipt: RecoveryReceipt) -> Recovery
 T = TypeVar("T")
 ERROR_KEY = "dev.failsoft/error"
 METADATA_KEY = "dev.failsoft/metadata"
+TRACE_KEY = "dev.failsoft/trace"
 _TEXT = frozenset({str})
 _PRINTED_AT_MOST = 200
 _SHOWN_AT_MOST = 2_000

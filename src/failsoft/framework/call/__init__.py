@@ -74,6 +74,12 @@ class CallContext(Protocol):
     def http_timeout(self) -> float | None:
         """Return the time-out for an outgoing request in seconds: slightly less than the remaining time."""
 
+    def http_headers(self) -> dict[str, str]:
+        """Return headers for an outgoing request, which let others follow the call and tell its repetitions.
+
+        `x-request-id`; `traceparent` if the call is part of a trace; `Idempotency-Key` of a call with a key.
+        """
+
     def report_progress(self, done: float, total: float | None = None, message: str | None = None) -> Reported:
         """Report progress to the caller. Awaiting it is optional, so it works in sync handlers too.
 
@@ -139,7 +145,8 @@ class CallScope:
     It is not frozen, because then each attribute would be set by a call of `object.__setattr__`.
 
     Args:
-        request_id: The id of the request on the wire.
+        request_id: The id that the caller sent for the request, or one that the transport made.
+        traceparent: The W3C trace context that the call continues; empty if there is none.
         session_id: The session named by the caller.
         principal: The authenticated caller.
         meta: The request's `_meta`.
@@ -152,6 +159,7 @@ class CallScope:
     """
 
     request_id: str | None = None
+    traceparent: str = ""
     session_id: str | None = None
     principal: str | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
@@ -160,6 +168,11 @@ class CallScope:
     max_response_bytes: int | None = None
     ended_by_server: Callable[[], ToolError | None] | None = None
     cancels: Callable[[], bool] = _always
+
+    @property
+    def trace_id(self) -> str | None:
+        """The trace that the call is part of, as 32 hexadecimal digits; None if there is none."""
+        return self.traceparent[3:35] or None
 
 
 NO_SCOPE = CallScope()

@@ -8,7 +8,6 @@ import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
-from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -29,10 +28,8 @@ from failsoft.framework.text import bounded
 if TYPE_CHECKING:
     from failsoft.framework.call.bound import BoundOperation, Toolbox
 
-
 _ANSWER_S, _ANSWER_RATIO = 0.25, 0.05
 """The share of the remaining time that an outgoing request leaves, so that its own time-out fires first."""
-
 _ENVELOPE_BYTES, _DATA_AT_LEAST_BYTES = 4_000, 1_000
 """The size reserved for the rest of a response, and the minimum size for its data."""
 _WARNINGS_AT_MOST, _WARNING_LENGTH = 50, 1_000
@@ -133,19 +130,17 @@ class Call(CallContext):
         self.scope = scope
         self.handler = handler
         self.arguments: dict[str, Any] = {}
-        self.attempt = 0
+        self.attempt = self.expired = 0
         self.read_only = bound.read_only
         self.idempotent = bound.idempotent
         self.idempotency_key: str | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.deadline: float | None = None
         self.inherited_until: float | None = None
-        self.expired = 0
         self.runs_above: RunsLeft | None = None
         self._runs: RunsLeft | None = None
-        self.is_counted = False
         self.record: CallRecord | None = None
-        self.is_running = self.effect_begun = self.handler_done = self.is_retried_below = False
+        self.is_counted = self.is_running = self.effect_begun = self.handler_done = self.is_retried_below = False
         self.raised: BaseException | None = None
         self.effect_so_far: Effect = "none"
         self.thread_over: Future[None] | None = None
@@ -203,6 +198,11 @@ class Call(CallContext):
     def http_timeout(self) -> float | None:
         remaining_s = self.remaining_s()
         return None if remaining_s is None else max(0.001, remaining_s - min(_ANSWER_S, _ANSWER_RATIO * remaining_s))
+
+    @override
+    def http_headers(self) -> dict[str, str]:
+        ids = {"x-request-id": self.request_id, "traceparent": self.scope.traceparent}
+        return {name: value for name, value in {**ids, "Idempotency-Key": self.idempotency_key}.items() if value}
 
     @override
     def warn(self, message: str) -> None:
@@ -322,7 +322,7 @@ class Call(CallContext):
             self.runs.take()
         self._request_id, self._runs = self.request_id, self.runs  # both are shared
         made = Call.__new__(Call)
-        for name in filter(partial(hasattr, self), Call.__slots__):
+        for name in [slot for slot in Call.__slots__ if hasattr(self, slot)]:
             setattr(made, name, getattr(self, name))
         if self.told is not NOTHING_TOLD:
             made.told = copy.copy(self.told)

@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import methods
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from failsoft.framework.answer.response import ToolResponse
+from failsoft.framework.answer.response import TRACE_KEY, ToolResponse
 from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import BoundOperation, Toolbox
 from failsoft.framework.call.run import answer_failure
@@ -136,7 +136,7 @@ class ToolProtocol:
             else:
                 response = await answer_failure(bound, refused, arguments, scope)
             telemetry.describe_call(response)
-            return encode(response)
+            return _traced(encode(response), scope)
         except MCPError:
             raise
         except BaseException as error:
@@ -148,7 +148,7 @@ class ToolProtocol:
                 raise
             # Counted already: the call was cancelled while its response was being recorded.
             uncounted = bound.under_name(metrics=NullMetrics(), audit=None)
-            return encode(await answer_failure(uncounted, _ending(), arguments, scope, begun=True))
+            return _traced(encode(await answer_failure(uncounted, _ending(), arguments, scope, begun=True)), scope)
         finally:
             progress.over = True
             self._lifecycle.end(task)
@@ -200,7 +200,7 @@ class ToolProtocol:
         It has no session: tools that need one take it as an argument, since HTTP runs stateless in several processes.
         """
         return CallScope(
-            request_id=str(ctx.request_id),
+            **telemetry.ids_of(ctx),
             principal=principal_of(ctx),
             meta=ctx.meta or {},
             report_progress=progress,
@@ -221,6 +221,14 @@ class ToolProtocol:
             message=f"Unknown tool: {quoted(name, _NAME_AT_MOST)}{hint}",
             data={"code": "UNKNOWN_TOOL", **({"suggestion": closest} if closest else {})},
         )
+
+
+def _traced(result: T, scope: CallScope) -> T:
+    """Return a result; that of a tool, with the ids under which its call is logged."""
+    if isinstance(result, dict):
+        ids = {"request_id": scope.request_id, **({"trace_id": scope.trace_id} if scope.traceparent else {})}
+        result["_meta"] = {**(result.get("_meta") or {}), TRACE_KEY: ids}
+    return result
 
 
 def _was_admitted(request: Any) -> bool:

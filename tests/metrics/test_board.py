@@ -7,11 +7,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import permutations
 from pathlib import Path
 
 import pytest
 
-from tests.doors import Board, Boards, Row, added, in_use, use_board
+from tests.doors import DURATION, Board, Boards, Row, added, in_use, use_board
 
 PROCESS = """
 import sys
@@ -99,6 +100,13 @@ def test_a_retired_worker_leaves_its_counts_and_no_file(tmp_path: Path, workers:
     assert boards.workers() == others.workers() == []
     assert ("mcp_tool_inflight", ("shop", "pay")) not in added(boards.rows())
     assert [file.name for file in tmp_path.iterdir()] == ["retired.json"]
+
+
+def test_durations_have_one_sum_in_whichever_order_workers_are_retired() -> None:
+    cells = [0.0] * (DURATION.cells - 1)
+    rows = [Row(DURATION.name, ("tool", "operation"), [*cells, spent_s]) for spent_s in (0.1, 0.2, 0.3)]
+    sums = {values[-1] for order in permutations(rows) for values in added(order).values()}
+    assert list(sums) == [pytest.approx(0.6)]
 
 
 def test_the_last_200_failures_of_all_workers_are_kept_newest_first(tmp_path: Path, workers: list[Worker]) -> None:

@@ -78,22 +78,17 @@ class Board:
         """
         with self._writing:
             self._tell(phase, running)
-            self.parts.head[_BEAT] = time.monotonic_ns()
-            self._tell_gauges()
+            self.parts.head[_BEAT] = now = time.monotonic_ns()
+            if self.file is not None and now >= self._gauges_at:
+                self._gauges_at = now + _GAUGES_EVERY_NS
+                gauges = [gauge for read in self.gauges for gauge in read()]
+                write(self.parts.gauges, _fitting(gauges, len(self.parts.gauges)))
 
     def note_running(self, operation: str) -> None:
-        """Tell which operation keeps the event loop from running, and the gauges; that is no beat."""
+        """Tell which operation keeps the event loop from running; that is no beat."""
         with self._writing:
             phase, _ = json.loads(self._status or '["", ""]')
             self._tell(phase, operation)
-            self._tell_gauges()
-
-    def _tell_gauges(self) -> None:
-        now = time.monotonic_ns()
-        if self.file is not None and now >= self._gauges_at:
-            self._gauges_at = now + _GAUGES_EVERY_NS
-            gauges = [gauge for read in self.gauges for gauge in read()]
-            write(self.parts.gauges, _fitting(gauges, len(self.parts.gauges)))
 
     def note_failure(self, record: dict[str, Any]) -> None:
         """Keep the facts about a failed call, in place of the oldest; values that do not fit are cut."""

@@ -6,14 +6,14 @@ import functools
 import platform
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from operator import add
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from failsoft._version import __version__
 from failsoft.metrics.board import Gauge, in_use
 from failsoft.metrics.definitions import BUILD_INFO, BY_NAME, DEFINITIONS, LOOP_LAG, MetricDefinition
-from failsoft.metrics.values import Numbers, Row
+from failsoft.metrics.values import Numbers, Row, added
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -65,11 +65,8 @@ class Merged:
     def series(self) -> dict[str, Series]:
         """The numbers by metric and labels."""
         merged: dict[str, Series] = {item.name: _zeros(item) for item in DEFINITIONS}
-        for name, labels, values in self._rows():
-            self.pause()
-            series = merged[name]
-            known = series.get(labels)
-            series[labels] = list(values) if known is None else list(map(add, known, values))
+        for (name, labels), values in added(self._rows()).items():
+            merged[name][labels] = values
         gauges: dict[str, dict[tuple[str, ...], float]] = {}
         others = [] if self._board is None else self._board.server.gauges()
         for found in (*self._gauges, others, _late_beats()):
@@ -81,10 +78,10 @@ class Merged:
         return merged
 
     def _rows(self) -> Iterator[Row]:
-        for numbers in self._numbers:
-            yield from numbers.rows()
-        if self._board is not None:
-            yield from self._board.server.rows(others=True)
+        others = [] if self._board is None else self._board.server.rows(others=True)
+        for row in chain(*(numbers.rows() for numbers in self._numbers), others):
+            self.pause()
+            yield row
 
 
 def _late_beats() -> list[Gauge]:

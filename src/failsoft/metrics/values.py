@@ -15,8 +15,9 @@ from failsoft.metrics.definitions import BY_NAME
 _SIZE = 8
 """Bytes of a length and a checksum, and of a number."""
 
-
 _LABEL_AT_MOST = 128
+_GRAIN = 2.0**-24
+"""Sums of durations are read in multiples of it, in seconds, so that adding them is exact, in whichever order."""
 K = TypeVar("K", bound=Hashable)
 Cells: TypeAlias = "list[float] | memoryview[float]"
 """The numbers of a row, where they are counted: in memory, or in the file of a worker."""
@@ -132,11 +133,14 @@ class RowLog:
 
 
 def added(rows: Iterable[Row]) -> dict[tuple[str, tuple[str, ...]], list[float]]:
-    """Return the numbers by metric and labels, those of the same labels added up."""
+    """Return the numbers by metric and labels, those of the same labels added up; the order makes no difference."""
     totals: dict[tuple[str, tuple[str, ...]], list[float]] = {}
-    for name, labels, values in rows:
+    for name, labels, read in rows:
+        values = list(read)
+        if BY_NAME[name].buckets:
+            values[-1] = values[-1] // _GRAIN * _GRAIN
         known = totals.get((name, labels))
-        totals[name, labels] = list(values) if known is None else list(map(add, known, values))
+        totals[name, labels] = values if known is None else list(map(add, known, values))
     return totals
 
 

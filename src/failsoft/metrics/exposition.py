@@ -1,4 +1,4 @@
-"""The Prometheus exposition: the numbers of all recorders and workers together, rendered off the event loop."""
+"""Renders the merged families as the Prometheus exposition, off the event loop."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ class _Exposed:
 
 def _process_families() -> Iterator[Metric]:
     """Yield memory, processor time and files of this process, or of each worker by its slot."""
-    from prometheus_client.process_collector import ProcessCollector  # noqa: PLC0415 - as above
-    from prometheus_client.samples import Sample  # noqa: PLC0415 - as above
+    from prometheus_client.process_collector import ProcessCollector  # noqa: PLC0415 - only for scrapes
+    from prometheus_client.samples import Sample  # noqa: PLC0415 - only for scrapes
 
     workers = _workers()
     if workers is None:

@@ -1,4 +1,4 @@
-"""The numbers of all recorders and workers together, as families of prometheus-client."""
+"""Merges the numbers of all recorders, and of all workers by their boards, into families of prometheus-client."""
 
 from __future__ import annotations
 

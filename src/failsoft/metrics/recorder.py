@@ -42,7 +42,7 @@ from failsoft.metrics.definitions import (
     MetricDefinition,
 )
 from failsoft.metrics.families import FamilyCollector
-from failsoft.metrics.values import Admission, Cells, Numbers, label
+from failsoft.metrics.values import Cells, FirstKeys, Numbers, label
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -78,9 +78,9 @@ class PrometheusRecorder:
         self, registry: CollectorRegistry | None = None, *, label_limit: int = 1_000, code_limit: int = 100
     ) -> None:
         self._label_limit, self._code_limit = label_limit, code_limit
-        self._operations = Admission[Pair](label_limit, (OTHER, OTHER))
+        self._operations = FirstKeys[Pair](label_limit, (OTHER, OTHER))
         self._bound: dict[Pair, OperationNumbers] = {}
-        self._admitted: dict[str, Admission[tuple[str, ...]]] = {}
+        self._admitted: dict[str, FirstKeys[tuple[str, ...]]] = {}
         self._cells: dict[tuple[str, tuple[str, ...]], Cells] = {}
         self._lock = threading.Lock()
         self._gauges: weakref.WeakSet[Gauges] = weakref.WeakSet()
@@ -178,7 +178,7 @@ class PrometheusRecorder:
     def _admit(self, name: str, labels: tuple[str, ...]) -> tuple[str, ...]:
         admitted = self._admitted.get(name)
         if admitted is None:
-            admitted = self._admitted[name] = Admission(self._label_limit, (OTHER,) * len(labels))
+            admitted = self._admitted[name] = FirstKeys(self._label_limit, (OTHER,) * len(labels))
         return admitted(tuple(map(label, labels)))
 
     def _registered(self, registry: CollectorRegistry) -> CollectorRegistry:
@@ -222,7 +222,7 @@ class OperationNumbers:
         self._attempts = numbers.new(ATTEMPTS.name, own)
         self._duration = numbers.new(DURATION.name, own)
         self._counted: dict[tuple[MetricDefinition, str, str], Cells] = {}
-        self._admitted = {metric: Admission[Pair](limit, (OTHER, OTHER)) for metric in (ERRORS, RECOVERIES)}
+        self._admitted = {metric: FirstKeys[Pair](limit, (OTHER, OTHER)) for metric in (ERRORS, RECOVERIES)}
 
     def started(self) -> None:
         """Count a call as in flight."""

@@ -28,7 +28,7 @@ def label(value: str) -> str:
     return bounded(value, _LABEL_AT_MOST)
 
 
-class Admission(Generic[K]):
+class FirstKeys(Generic[K]):
     """Accepts the first `limit` distinct keys; every later one becomes `other`. Not thread-safe by itself."""
 
     __slots__ = ("_admitted", "_limit", "_other")

@@ -71,7 +71,7 @@ def drain_on_signals(
 
 
 def stop_watching() -> None:
-    """Let the process go on after a server that a signal ended."""
+    """Cancel the deadline of `drain_on_signals`, so that the process may outlive its server."""
     faulthandler.cancel_dump_traceback_later()
 
 

@@ -79,7 +79,8 @@ class Steps:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lines: dict[str, _Line] = {}
         self._known: OrderedDict[str, Held] = OrderedDict()
-        self._is_asked = False
+        self._knows_time = False
+        """Whether the store has answered a read, and so told its time."""
 
     async def run(
         self, step: Step, key: str, *arguments: Any, account: Account | None = None, may_grow: bool = True
@@ -148,9 +149,9 @@ class Steps:
         is read, since the store's answer tells its time.
         """
         held, is_read = self._known.pop(key, Held(NOTHING, None)), False
-        if not self._is_asked:
+        if not self._knows_time:
             held, is_read = await self._read(key), True
-            self._is_asked = True
+            self._knows_time = True
         for _ in range(_TRIES):
             write, outcomes = _applied(held, batch, self._backend.clock())
             if write is None and is_read:

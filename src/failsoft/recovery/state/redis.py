@@ -72,6 +72,7 @@ _ANSWERS = (
 )
 """What a server answered, though the client calls some of it a failure of the connection."""
 _LATE = 2.0
+"""How many times its limit a command may take, name resolution included."""
 _FOUND_AT_ONCE = 500
 _VALUE = re.compile(rb"([0-9a-f]{18})\n")
 """How a value begins: the version, in a line of its own; the rest is JSON."""

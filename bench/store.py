@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from measure import Figure, benchmark, figure
+from pydantic import SecretStr
 
 from failsoft import BaseTool, CircuitBreaker, Idempotency, Runtime, Settings, operation
 from failsoft.framework.call import META_KEY, NO_SCOPE, CallScope
@@ -47,7 +48,7 @@ class Till(BaseTool):
 async def calls_of(kind: str, calls: int, url: str, ready: Barrier) -> tuple[float, float]:
     """Make the calls of one process once all are ready; return when they began and ended."""
     # The limit is far off, so that a busy machine does not count as a lost store.
-    till = Till(runtime=Runtime(settings=Settings(state_url=url, state_timeout_s=10)))
+    till = Till(runtime=Runtime(settings=Settings(state_url=SecretStr(url), state_timeout_s=10)))
     pay = till.operations[kind]
 
     async def client(number: int, times: int) -> None:
@@ -78,7 +79,7 @@ def rate(url: str, kind: str, processes: int, calls: int) -> float:
     running = [forks.Process(target=made, daemon=True) for _ in range(processes)]
     for one in running:
         one.start()
-    times = [told.get() for _ in running]
+    times: list[tuple[float, float]] = [told.get() for _ in running]
     for one in running:
         one.join()
     return processes * each / (max(end for _, end in times) - min(begin for begin, _ in times))

@@ -332,6 +332,12 @@ async def test_metadata_that_was_accepted_once_does_not_admit_what_only_equals_i
             assert fast == slow, info
 
 
+async def test_metadata_that_only_the_model_of_the_parameters_refuses_is_refused() -> None:
+    async with both() as apps:
+        fast, slow = await answers(plain("facts", {}, progressToken=None), *apps)
+    assert fast == slow
+
+
 async def test_calls_are_counted_alike() -> None:
     gained = []
     for way in ("lane", "sdk"):

@@ -54,6 +54,7 @@ REQUESTS = {
     "no _meta": request({**TREE, "params": {}}),
     "no params": request({key: value for key, value in TREE.items() if key != "params"}),
     "a progress token": with_meta(progressToken=1),
+    "no progress token": with_meta(progressToken=None),
     "a log level": with_meta(**{"io.modelcontextprotocol/logLevel": "debug"}),
     "another version in the body": with_meta(**{"io.modelcontextprotocol/protocolVersion": "2025-06-18"}),
     "an unknown version": request(mcp_protocol_version="2099-01-01"),

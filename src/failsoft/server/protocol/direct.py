@@ -58,7 +58,8 @@ class DirectAnswers:
     def _is_plain(self, ctx: ServerRequestContext[Any, Any]) -> bool:
         """Return whether the SDK would accept the request, and it has no member that only the SDK knows."""
         params = ctx.params or {}
-        if not _is_begun(ctx) or not params.keys() <= _MEMBERS[ctx.method]:
+        is_odd = ctx.meta is None and "_meta" in params  # a member of it is not what the handler's parameters allow
+        if is_odd or not _is_begun(ctx) or not params.keys() <= _MEMBERS[ctx.method]:
             return False
         try:
             meta = pydantic_core.to_json(params.get("_meta"))  # 1, 1.0 and True are equal, but not as JSON

@@ -1,11 +1,13 @@
 """Puts the lane into an app, if the installed SDK answers through it as through its own transport.
 
-The parts of the SDK that the lane is made of are public, and provisional in mcp 2.3. So at the start of a server one
-canned conversation is held both ways, in memory, with handlers of its own. Any difference selects the SDK's way.
+The parts of the SDK that the lane is made of are public, and provisional in mcp 2.3. So soon after the start of a
+server one canned conversation is held both ways, in memory, with handlers of its own. Until it has ended, and for good
+if there was any difference, requests take the SDK's way.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -41,12 +43,14 @@ _META = {
     types.CLIENT_CAPABILITIES_META_KEY: {},
 }
 _VERSIONS = ("2026-07-28", "2025-06-18")
+_AFTER_S = 0.1
+"""When the conversation is held, in seconds after the start: the server listens first."""
 _found: list[str | None] = []
 """How the ways differ in this process, once it is known."""
 
 
 def put_lane(app: Starlette, assembly: Assembly, *, path: str, scopes: Sequence[str] | None) -> None:
-    """Let the lane serve the requests of an app once it has started.
+    """Let the lane serve the requests of an app, from soon after its start.
 
     It is put before the routes, or if something was added to those that it would bypass, below them.
 
@@ -78,16 +82,24 @@ def put_lane(app: Starlette, assembly: Assembly, *, path: str, scopes: Sequence[
         lane.app, limited.app = (below, below_all) if is_first else (below_all, lane)
         return lane if is_first else below
 
-    @asynccontextmanager
-    async def lifespan(started: Any) -> AsyncIterator[Any]:
+    async def turn_on() -> None:
+        if not _found:
+            await asyncio.sleep(_AFTER_S)
         differs = await _difference(Lane, assembly.settings)
+        lane.is_on = differs is None
         if differs is not None:
             _tell(differs)
+
+    @asynccontextmanager
+    async def lifespan(started: Any) -> AsyncIterator[Any]:
         async with inner(started) as state:
-            lane.is_on = differs is None
+            lane.is_on = _found[:1] == [None]  # another server of the process has found it out
+            task = asyncio.create_task(turn_on())
             try:
                 yield state
             finally:
+                task.cancel()
+                await asyncio.wait([task])
                 lane.is_on = False
 
     app.user_middleware.append(Middleware(placed))

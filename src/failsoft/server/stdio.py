@@ -141,7 +141,25 @@ class PendingRequests:
             self._lifecycle.leave()
 
 
-class TrackingReader:
+class _Stream:
+    """A stream of the SDK, as a context manager that closes it."""
+
+    _inner: Any
+
+    async def aclose(self) -> None:
+        """Close the stream."""
+        await self._inner.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, _type: type[BaseException] | None, _error: BaseException | None, _traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+class TrackingReader(_Stream):
     """Wraps the SDK's read stream; delays its end until pending requests have finished.
 
     At the end of the input the SDK cancels calls in flight, so that responses which are nearly ready would be lost.
@@ -183,20 +201,8 @@ class TrackingReader:
             self._on_broken(item)
         return item
 
-    async def aclose(self) -> None:
-        """Close the stream."""
-        await self._inner.aclose()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, _type: type[BaseException] | None, _error: BaseException | None, _traceback: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-
-class TrackingWriter:
+class TrackingWriter(_Stream):
     """Wraps the SDK's write stream; records responses."""
 
     def __init__(self, inner: Any, pending: PendingRequests) -> None:
@@ -211,12 +217,4 @@ class TrackingWriter:
     async def aclose(self) -> None:
         """Close the stream."""
         self._pending.clear()
-        await self._inner.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, _type: type[BaseException] | None, _error: BaseException | None, _traceback: TracebackType | None
-    ) -> None:
-        await self.aclose()
+        await super().aclose()

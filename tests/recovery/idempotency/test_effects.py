@@ -177,17 +177,22 @@ def test_before_the_effect_a_cancellation_cancels_and_a_lost_connection_does_not
     assert InstantClock().run(main()) == [[] if is_asked_for else [5], "charge 1"]
 
 
+class WithoutWrites(SharedRecords):
+    """Records that take no writes while they are lost."""
+
+    def __init__(self, lost: Exception) -> None:
+        super().__init__()
+        self.is_lost = False
+        self._lost = lost
+
+    async def swap(self, key: str, version: str, write: Write) -> Held | None:
+        if self.is_lost:
+            raise self._lost
+        return await super().swap(key, version, write)
+
+
 def test_an_effect_whose_mark_cannot_be_kept_is_not_begun() -> None:
-    class Failing(SharedRecords):
-        is_lost = False
-
-        async def swap(self, key: str, version: str, write: Write) -> Held | None:
-            if self.is_lost:
-                msg = "gone"
-                raise WriteRefused(msg)
-            return await super().swap(key, version, write)
-
-    backend = Failing()
+    backend = WithoutWrites(WriteRefused("gone"))
     state = LocalState(records=backend)
     tool = Till(runtime=quiet_runtime(state=state))
 
@@ -207,16 +212,7 @@ def test_an_effect_whose_mark_cannot_be_kept_is_not_begun() -> None:
 
 
 def test_an_outcome_that_could_not_be_kept_is_kept_once_the_store_is_back() -> None:
-    class Failing(SharedRecords):
-        is_lost = False
-
-        async def swap(self, key: str, version: str, write: Write) -> Held | None:
-            if self.is_lost:
-                msg = "gone"
-                raise StoreLost(msg)
-            return await super().swap(key, version, write)
-
-    backend = Failing()
+    backend = WithoutWrites(StoreLost("gone"))
     state = LocalState(records=backend)
     tool = Till(runtime=quiet_runtime(state=state))
 

@@ -9,7 +9,6 @@ import asyncio
 import os
 import random
 import resource
-import sqlite3
 import subprocess
 import threading
 import time
@@ -27,7 +26,8 @@ from failsoft.events import Events, StoreEvent
 from failsoft.testing import fresh_runtime
 from tests.doors import META_KEY, CallScope, SharedStore, SqliteBackend, StateStore, WatchedBackend, open_state
 from tests.programs.redis import RedisServer
-from tests.recovery.state.test_sqlite_faults import as_root, fill
+from tests.recovery.state.test_sqlite_faults import as_root
+from tests.recovery.state.test_sqlite_repeats import full, locked, read_only
 
 CALLS = int(os.environ.get("STORE_FAULT_CALLS", "500"))
 AT_ONCE = max(25, CALLS // 100)
@@ -312,34 +312,6 @@ def test_no_effect_is_lost_doubled_or_denied_while_a_redis_is_at_fault(name: str
         )
     finally:
         server.close()
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    holder = sqlite3.connect(path, isolation_level=None)
-    holder.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    finally:
-        holder.close()
-
-
-@contextmanager
-def full(path: Path) -> Iterator[None]:
-    filler = fill(path.parent)
-    try:
-        yield
-    finally:
-        filler.unlink()
-
-
-@contextmanager
-def read_only(path: Path) -> Iterator[None]:
-    subprocess.run(["mount", "-o", "remount,ro", path.parent], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["mount", "-o", "remount,rw", path.parent], check=True)
 
 
 @contextmanager

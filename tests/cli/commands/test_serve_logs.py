@@ -82,6 +82,14 @@ async def test_over_http(noisy: Path) -> None:
     judge(rest.splitlines())
 
 
+async def test_a_server_that_is_ended_right_after_its_start_says_nothing_of_the_sdk(noisy: Path) -> None:
+    with serving(noisy, "--app", "noisy:Noisy") as (_url, process), anyio.fail_after(BOUND_S):
+        process.send_signal(signal.SIGTERM)
+        assert process.stderr is not None
+        rest = await anyio.to_thread.run_sync(process.stderr.read)
+    assert not [line for line in rest.splitlines() if "MCP SDK" in line]
+
+
 # With JSON logs every line is JSON.
 
 JSON_LINES = {"FAILSOFT_LOG_JSON": "true"}

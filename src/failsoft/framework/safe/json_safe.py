@@ -45,15 +45,12 @@ def dumps(value: Any, *, max_items: int = MAX_ITEMS) -> str:
 
 
 class TooLarge(Exception):
-    """The value is larger than was asked for.
+    """The value is larger than was asked for; made with the size of its JSON in bytes."""
 
-    Args:
-        size_bytes: The size of its JSON in bytes, or an estimate: what is far too large is not encoded.
-    """
-
-    def __init__(self, size_bytes: int) -> None:
-        super().__init__(size_bytes)
-        self.size_bytes = size_bytes
+    @property
+    def size_bytes(self) -> int:
+        """The size in bytes, or an estimate: what is far too large is not encoded."""
+        return int(self.args[0])
 
 
 def encode(value: Any, *, max_items: int = MAX_ITEMS, max_bytes: int | None = None) -> Encoded:

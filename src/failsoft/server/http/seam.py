@@ -85,10 +85,13 @@ def put_lane(app: Starlette, assembly: Assembly, *, path: str, scopes: Sequence[
     async def turn_on() -> None:
         if not _found:
             await asyncio.sleep(_AFTER_S)
-        differs = await _difference(Lane, assembly.settings)
-        lane.is_on = differs is None
-        if differs is not None:
-            _tell(differs)
+            differs = await _difference(Lane, assembly.settings)
+            if assembly.lifecycle.phase != "ready":  # with the server the SDK's streams end, whatever they answer
+                return
+            _found.append(differs)
+        lane.is_on = _found[0] is None
+        if _found[0] is not None:
+            _tell(_found[0])
 
     @asynccontextmanager
     async def lifespan(started: Any) -> AsyncIterator[Any]:
@@ -112,12 +115,10 @@ def _tell(reason: str) -> None:
 
 async def _difference(lane: Any, settings: Settings) -> str | None:
     """Return what the lane answers otherwise than the SDK, or None."""
-    if not _found:
-        try:
-            _found.append(await _compared(lane, settings))
-        except Exception as error:  # noqa: BLE001 - any version of the SDK may raise anything here
-            _found.append(f"{type(error).__name__}: {error}")
-    return _found[0]
+    try:
+        return await _compared(lane, settings)
+    except Exception as error:  # noqa: BLE001 - any version of the SDK may raise anything here
+        return f"{type(error).__name__}: {error}"
 
 
 async def _compared(lane: Any, settings: Settings) -> str | None:

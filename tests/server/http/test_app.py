@@ -201,6 +201,23 @@ async def test_the_other_routes_need_no_token(route: str) -> None:
         assert (await client.get(route)).status_code == 200
 
 
+class Scoped:
+    """Grants each token the scope that it names."""
+
+    async def verify_token(self, token: str) -> AccessToken:
+        return AccessToken(token=token, client_id="c", scopes=[token])
+
+
+@pytest.mark.parametrize(("scope", "is_shown"), [("tools", True), ("files", False)])
+async def test_only_a_token_with_the_required_scopes_is_shown_which_tools_there_are(scope: str, is_shown: bool) -> None:
+    facts = {"issuer_url": "https://idp.example", "resource_server_url": "https://me.example/mcp"}
+    auth = AuthSettings.model_validate({**facts, "required_scopes": ["tools"], "validate_token_resource": False})
+    async with opened(asgi_app(Polite(), token_verifier=Scoped(), auth=auth)) as client:
+        bearer = {"authorization": f"Bearer {scope}"}
+        assert ("tools" in (await client.get("/status.json", headers=bearer)).json()) == is_shown
+        assert ("process_id" in (await client.get("/", headers=bearer)).text) == is_shown
+
+
 async def test_only_holders_of_the_token_are_shown_which_tools_there_are() -> None:
     async with opened(asgi_app(polite(auth_token=TOKEN))) as client:
         bearer = {"authorization": f"Bearer {TOKEN}"}

@@ -95,6 +95,24 @@ async def test_middleware_may_take_tools_from_an_answer() -> None:
         assert await names(client) == ["first", "second"]
 
 
+async def test_what_middleware_changes_in_place_is_in_that_answer_alone() -> None:
+    source = Source()
+    source.keep()
+    said = ""
+
+    async def describe(ctx: Any, call_next: Any) -> Any:
+        result = await call_next(ctx)
+        if ctx.method == "tools/list" and said:
+            result["tools"][0]["description"] = said
+        return result
+
+    source.server.middleware.insert(0, describe)
+    async with Client(source.server, cache=None) as client:
+        for said in ("", "for ada", "", "for bob"):
+            (tool,) = (await client.list_tools()).tools
+            assert (tool.description or "") == said
+
+
 async def test_a_handler_that_is_added_later_is_asked_every_time() -> None:
     source = Source()
     source.keep()

@@ -68,6 +68,7 @@ def build_app(
     """Return the ASGI app of an assembled server. The arguments are those of `asgi_app`."""
     settings = assembly.settings
     verifier = chosen_verifier(token_verifier, settings, auth=auth)
+    scopes = None if verifier is None else _scopes(auth)
     security = transport_security(host, settings.allowed_hosts if allowed_hosts is None else allowed_hosts)
     app = assembly.server.streamable_http_app(
         streamable_http_path=MCP_PATH,
@@ -78,10 +79,10 @@ def build_app(
         token_verifier=verifier,
         custom_starlette_routes=[
             *_probes(assembly, verifier, auth),
-            *status_routes(assembly, mcp_path=MCP_PATH, has_token=verifier is not None),
+            *status_routes(assembly, mcp_path=MCP_PATH, scopes=scopes),
         ],
     )
-    put_lane(app, assembly, path=MCP_PATH, scopes=None if verifier is None else _scopes(auth))
+    put_lane(app, assembly, path=MCP_PATH, scopes=scopes)
     # The SDK reads tokens only with OAuth settings; for plain tokens its middleware is added here.
     app.user_middleware[:0] = [
         _admission(assembly, security, has_token=verifier is not None or auth is not None),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -63,12 +64,21 @@ def probe_routes(lifecycle: Lifecycle) -> list[Route]:
     return [Route("/healthz", healthz), Route("/readyz", readyz)]
 
 
-def status_routes(assembly: Assembly, *, mcp_path: str, has_token: bool) -> list[Route]:
-    """Return the two routes. With a token set, requests without it learn name and phase alone."""
+def status_routes(assembly: Assembly, *, mcp_path: str, scopes: Sequence[str] | None) -> list[Route]:
+    """Return the two routes.
+
+    Args:
+        assembly: The server.
+        mcp_path: The path of its requests.
+        scopes: What a token has to permit; requests without such a token learn name and phase alone. None if requests
+            need no token.
+    """
     started = time.monotonic()
 
     def may_see_all(request: Request) -> bool:
-        return not has_token or isinstance(request.scope.get("user"), AuthenticatedUser)
+        if scopes is None:
+            return True
+        return isinstance(request.scope.get("user"), AuthenticatedUser) and {*scopes} <= {*request.auth.scopes}
 
     async def status(request: Request) -> JSONResponse:
         facts: dict[str, Any] = {"name": assembly.name, "phase": assembly.lifecycle.phase}

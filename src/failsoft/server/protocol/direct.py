@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -38,6 +39,8 @@ class DirectAnswers:
         self._server = server
         self._call = call
         self._entries = {method: server.get_request_handler(method) for method in (_CALL, _LIST)}
+        self._usual = len(server.middleware) + 1
+        """How many middlewares the server has, this one included, if nobody has added one."""
         self._kept: dict[str, _WireList] = {}
         self._accepted: set[tuple[str, str, bool, bytes]] = set()
 
@@ -83,7 +86,8 @@ class DirectAnswers:
         kept = self._kept.get(ctx.protocol_version)
         if kept is None or kept.listed is not listed:
             kept = self._kept[ctx.protocol_version] = _WireList(listed, await call_next(ctx))
-        return {**kept.tree, "tools": list(kept.tree["tools"])}  # a copy: other middleware may remove tools
+        has_others = len(self._server.middleware) > self._usual
+        return copy.deepcopy(kept.tree) if has_others else dict(kept.tree)  # other middleware may change the tools
 
     def encoded(self, method: str, result: Mapping[str, Any], version: str) -> bytes:
         """Return a result of the server as JSON; a list that no other middleware has changed was encoded before."""

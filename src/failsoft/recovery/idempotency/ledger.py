@@ -205,14 +205,17 @@ class KeyRecord:
         self._records = records
         self._key = key
         self._ours = ours
+        self._is_over = False
         self.effects: dict[str, Any] = json.loads(effects) if effects else {}
 
     async def report(self, said: Report, outcome: str = "", effects: dict[str, Any] | None = None) -> bool:
-        """Report; return whether this call still owns the record.
+        """Report; return whether this call still owns the record. A renewal after the end of the call does nothing.
 
         Raises:
             STATE_UNAVAILABLE: The store does not answer.
         """
+        if said == Report.RENEW and self._is_over:  # it would make a record again that was just freed
+            return True
         marked = self.effects if effects is None else effects
         facts = (self._ours, said, json.dumps(marked) if marked else "", outcome)
         is_ours: bool = await self._records.change(report, self._key, *facts, is_free=True)
@@ -235,6 +238,7 @@ class KeyRecord:
 
     async def keep(self, said: Report, outcome: str = "") -> None:
         """Report the end despite cancellation; if the store is lost, retry in the background."""
+        self._is_over = True
         try:
             if self._records.is_local:
                 await self.report(said, outcome)

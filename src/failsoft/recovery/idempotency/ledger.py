@@ -108,7 +108,7 @@ class Claimant:
         arguments: The hashes of its arguments.
         begins: The phase in which it begins: `ACCEPTED` or `RUNNING`.
         lease_s: The length of its lease, in seconds.
-        ttl_s: The time to live of the record, in seconds; every report starts it again.
+        ttl_s: How long the record is kept once it is settled, in seconds.
     """
 
     token: str
@@ -116,6 +116,11 @@ class Claimant:
     begins: Phase
     lease_s: float
     ttl_s: float
+
+    @property
+    def held_s(self) -> float:
+        """How long the record is kept until it is settled, in seconds; every report starts it again."""
+        return max(self.ttl_s, 2 * self.lease_s)
 
     def record(self, now: float, effects: str) -> State:
         """Return a new record of this call with the effects that were marked, as JSON."""
@@ -127,7 +132,7 @@ class Claimant:
             "effects": effects,
             "outcome": "",
         }
-        return {**held, "until": now + self.lease_s, "end": now + self.ttl_s}
+        return {**held, "until": now + self.lease_s, "end": now + self.held_s}
 
 
 def claim(  # noqa: PLR0911 - one return a verdict
@@ -147,7 +152,7 @@ def claim(  # noqa: PLR0911 - one return a verdict
         dead: An owner whose process is known to have died; empty if none is.
     """
     if state is None:
-        return Changed(ours.record(now, ""), Claimed(Verdict.RUN), ours.ttl_s)
+        return Changed(ours.record(now, ""), Claimed(Verdict.RUN), ours.held_s)
     phase, effects = state["phase"], state["effects"]
     is_same = ours.arguments.is_same(state["arguments"])
     if not is_same:
@@ -161,7 +166,7 @@ def claim(  # noqa: PLR0911 - one return a verdict
         return Changed(KEPT, Claimed(Verdict.WAIT, "", state["until"] - now, state["owner"]))
     if phase not in {Phase.ACCEPTED, Phase.EFFECT} and not may_repeat:
         return Changed(KEPT, Claimed(Verdict.UNKNOWN))
-    return Changed(ours.record(now, effects), Claimed(Verdict.RUN, effects), ours.ttl_s)
+    return Changed(ours.record(now, effects), Claimed(Verdict.RUN, effects), ours.held_s)
 
 
 def report(state: State | None, now: float, ours: Claimant, said: Report, effects: str, outcome: str = "") -> Changed:
@@ -187,8 +192,9 @@ def report(state: State | None, now: float, ours: Claimant, said: Report, effect
     if said == Report.RELEASE:
         held["until"] = now
     elif said not in {Report.RENEW, Report.MARK}:
-        held.update(phase=Phase(said), outcome=outcome)
-    return Changed(held, answer=True, ttl_s=ours.ttl_s)
+        held.update(phase=Phase(said), outcome=outcome, end=now + ours.ttl_s)
+        return Changed(held, answer=True, ttl_s=ours.ttl_s)
+    return Changed(held, answer=True, ttl_s=ours.held_s)
 
 
 class KeyRecord:

@@ -38,6 +38,11 @@ class Faulty(MemoryBackend):
             raise self.lost
         return await super().swap(key, version, write)
 
+    async def fullest(self) -> int:
+        if self.lost is not None:
+            raise self.lost
+        return await super().fullest()
+
 
 def seen(act: Callable[[Faulty, WatchedBackend, SharedStore], Awaitable[None]]) -> list[StoreEvent]:
     """Return what is announced while something is done with a store."""
@@ -107,6 +112,16 @@ def test_a_value_that_cannot_be_read_is_no_fault_of_its_store() -> None:
     async def act(backend: Faulty, _watched: WatchedBackend, store: SharedStore) -> None:
         backend.lost = UnreadableValue("damaged")
         await store.change(more, "count:a")
+
+    assert seen(act) == []
+
+
+def test_a_scrape_that_fails_does_not_lose_the_store() -> None:
+    async def act(backend: Faulty, watched: WatchedBackend, _store: SharedStore) -> None:
+        backend.lost = StoreLost("a script that is not permitted", fault="denied")
+        with pytest.raises(StoreLost):
+            await watched.fullest()
+        assert watched.fault is None
 
     assert seen(act) == []
 

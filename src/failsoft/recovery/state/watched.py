@@ -70,10 +70,10 @@ class WatchedBackend:
         return await self._observed(self.backend.find(prefix))
 
     async def fullest(self) -> int:
-        """See `Backend`; a store that is lost is not asked, so that no scrape waits for it."""
+        """See `Backend`. No scrape waits for a lost store, which is not asked, and none that fails loses it."""
         if self.fault is not None:
             raise StoreLost(self.fault, fault=self.fault)
-        return await self._observed(self.backend.fullest())
+        return await self.backend.fullest()
 
     async def ping(self) -> None:
         """See `Backend`."""

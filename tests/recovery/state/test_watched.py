@@ -44,11 +44,13 @@ class Faulty(MemoryBackend):
         return await super().fullest()
 
 
-def seen(act: Callable[[Faulty, WatchedBackend, SharedStore], Awaitable[None]]) -> list[StoreEvent]:
+def seen(
+    act: Callable[[Faulty, WatchedBackend, SharedStore], Awaitable[None]], backend: Faulty | None = None
+) -> list[StoreEvent]:
     """Return what is announced while something is done with a store."""
     events, announced = Events(), []
     events.subscribe(announced.append, StoreEvent)
-    backend = Faulty()
+    backend = Faulty() if backend is None else backend
     watched = WatchedBackend(backend, events, probe="probe:write")
 
     async def main() -> None:
@@ -114,6 +116,36 @@ def test_a_value_that_cannot_be_read_is_no_fault_of_its_store() -> None:
         await store.change(more, "count:a")
 
     assert seen(act) == []
+
+
+class Overtaken(Faulty):
+    """A store of several processes: some writes are overtaken by another's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.overtaken = 0
+        self.written: list[bool] = []
+
+    async def swap(self, key: str, version: str, write: Write) -> Held | None:
+        if self.lost is None and self.overtaken:
+            self.overtaken -= 1
+            await super().swap(key, version, Write(f"another's {self.overtaken}", {}, 5.0))
+        found = await super().swap(key, version, write)
+        self.written.append(found is None)
+        return found
+
+
+def test_a_store_is_back_only_once_a_write_of_this_process_was_taken() -> None:
+    backend = Overtaken()
+
+    async def act(_backend: Faulty, watched: WatchedBackend, _store: SharedStore) -> None:
+        watched.lose(StoreLost("for a test"), watched.returns)
+        backend.overtaken = 2
+        await asyncio.sleep(60)
+        assert watched.fault is None
+
+    assert [event.available for event in seen(act, backend)] == [False, True]
+    assert backend.written == [False, False, True]
 
 
 def test_a_scrape_that_fails_does_not_lose_the_store() -> None:

@@ -133,12 +133,14 @@ class WatchedBackend:
             try:
                 held = await self.backend.read(self._probe)
                 written = Write(os.urandom(9).hex(), {"at": self.clock()}, _PROBED_S)
-                await self.backend.swap(self._probe, held.version, written)
+                overtaken = await self.backend.swap(self._probe, held.version, written)
             except StoreLost as lost:
                 self.fault = lost.fault
             except Exception as error:  # noqa: BLE001 - whatever it is, the store is asked again
                 logger.opt(exception=error).error("The probe of the state store failed")
             else:
+                if overtaken is not None:  # another process has written, not this one
+                    continue
                 self.fault, self._back_at = None, loop_time()
                 self.returns += 1
                 self._announce(available=True, reason="")

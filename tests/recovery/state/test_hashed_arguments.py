@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -121,3 +124,35 @@ def test_the_hash_of_an_argument_differs_from_one_call_to_the_next() -> None:
     one, other, plain = (KeyedHashes(call, record, key) for record, key in keys)
     assert [one.is_same(hashes.text) for hashes in (one, other, plain)] == [True, False, True]
     assert (plain.is_same(one.text), one.is_same("{}"), one.changed("{}")) == (None, False, ("name", "pin"))
+
+
+@contextmanager
+def no_descriptors() -> Iterator[None]:
+    """Let no file be opened."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+def test_a_key_that_cannot_be_read_for_a_moment_is_read_by_the_next_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+    async def main() -> list[Any]:
+        events = Events()
+        state = open_state(f"sqlite:{tmp_path / 'state.sqlite'}", events)
+        async with Shop(runtime=Runtime(settings=Settings(), events=events, state=state)) as shop:
+            await shop.operations["pay"].call({"pin": 815})
+            with no_descriptors():
+                refused = await shop.operations["pay"].call({"pin": 4711}, CallScope(meta={META_KEY: "k1"}))
+            paid = await shop.operations["pay"].call({"pin": 4711}, CallScope(meta={META_KEY: "k1"}))
+        await state.close()
+        assert refused.error is not None
+        return [refused.error.code, refused.error.effect, paid.data]
+
+    assert asyncio.run(main()) == ["STATE_UNAVAILABLE", "none", "paid"]
+    assert len(list(tmp_path.rglob("state.key"))) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import hashlib
 import hmac
@@ -14,7 +15,13 @@ from pydantic_core import to_json
 
 from failsoft.framework.audit.places import made_key
 from failsoft.framework.call.call import Call
-from failsoft.framework.errors import IdempotencyConflict, IdempotencyKeyInvalid, StateUnusable, ToolSystemError
+from failsoft.framework.errors import (
+    IdempotencyConflict,
+    IdempotencyKeyInvalid,
+    StateUnavailable,
+    StateUnusable,
+    ToolSystemError,
+)
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.files import protected_files, state_folder
 from failsoft.framework.safe.author_reports import logger
@@ -25,6 +32,7 @@ from failsoft.framework.state.records import Records
 Derive: TypeAlias = Callable[[Call], Any]
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _KEY = re.compile(r"[!-~]{1,255}")
+_PASSING = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO})
 
 
 def checked_key(key: Any) -> str:
@@ -93,6 +101,7 @@ def state_key(settings: Settings, records: Records) -> bytes:
     """Return the key of the hashes that a store gets; empty if they have none (ADR 0022).
 
     Raises:
+        STATE_UNAVAILABLE: The file of the key cannot be read or made for now.
         STATE_UNUSABLE: The file of the key is not usable.
     """
     if records.is_local:
@@ -107,6 +116,9 @@ def state_key(settings: Settings, records: Records) -> bytes:
     try:
         return made_key(file)
     except OSError as error:
+        if error.errno in _PASSING:
+            hint = f"{file} cannot be read or made for now: {error.strerror}"
+            raise StateUnavailable(effect="none", retry_after_seconds=1.0, operator_hint=hint) from error
         _warn(f"FAILSOFT_STATE_KEY is not set and {file} cannot be made ({error.strerror}): hashes have no key")
         return b""
     except ValueError as error:

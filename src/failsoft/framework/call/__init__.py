@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    import asyncio
+
     from failsoft.framework.answer.failure import Governance
     from failsoft.framework.answer.response import RecoveryReceipt
     from failsoft.framework.call.bound import Toolbox
@@ -156,6 +158,9 @@ class CallScope:
         ended_by_server: Called when the call is cancelled; returns the error to respond with if the server ended it.
         cancels: Called when a keyed call is cancelled; returns whether its caller requested that, as opposed to a lost
             connection.
+
+    Attributes:
+        left_running: Tasks of keyed calls that still run after their caller was cancelled; set by the call.
     """
 
     request_id: str | None = None
@@ -168,6 +173,7 @@ class CallScope:
     max_response_bytes: int | None = None
     ended_by_server: Callable[[], ToolError | None] | None = None
     cancels: Callable[[], bool] = _always
+    left_running: tuple[asyncio.Task[Any], ...] = field(default=(), init=False)
 
     @property
     def trace_id(self) -> str | None:

@@ -139,7 +139,7 @@ class BoundOperation(Generic[P, R_co]):
         chain = self.chain
         calling = chain.proceed(call)
         if chain.recovery.derives_keys or (not self.read_only and META_KEY in call.scope.meta):
-            calling = self.tool.runtime.detached.run(call, calling)
+            calling = self.tool.runtime.detached.run(call, calling, call.scope if outer is None else outer.scope)
         return calling if outer is None else nested(outer, call, calling)
 
     @property

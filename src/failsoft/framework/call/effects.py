@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
+from failsoft.framework.call import NO_SCOPE, CallScope
 from failsoft.framework.errors import ConfigurationError, IdempotencyOutcomeUnknown
 from failsoft.framework.events import EffectEvent
 from failsoft.framework.safe.author_reports import is_real_cancellation, report_mistake
@@ -190,11 +191,11 @@ class DetachedCalls:
         self.waiting: set[asyncio.Task[Any] | None] = set()
         """The tasks of requests that wait for such a call."""
 
-    async def run(self, call: Call, calling: Awaitable[Any]) -> Any:
+    async def run(self, call: Call, calling: Awaitable[Any], scope: CallScope) -> Any:
         """Run a call in a separate task and return its answer.
 
         If the caller is cancelled the call continues, unless that was requested (`CallScope.cancels`) and no effect has
-        begun.
+        begun. The scope, which is that of the request, is then told of the task.
         """
         task = asyncio.get_running_loop().create_task(_awaited(calling))
         self.tasks.add(task)
@@ -210,6 +211,8 @@ class DetachedCalls:
             raise
         finally:
             self.waiting.discard(caller)
+            if not task.done() and scope is not NO_SCOPE:
+                scope.left_running = (*scope.left_running, task)
 
     def _over(self, task: asyncio.Task[Any]) -> None:
         self.tasks.discard(task)

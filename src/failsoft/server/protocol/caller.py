@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -87,9 +89,12 @@ class CallPlaces:
         self._by_principal[principal] += 1
         return None
 
-    def leave(self, principal: str | None) -> None:
-        """Give the place of a call back."""
+    def leave(self, principal: str | None, running: Sequence[asyncio.Task[Any]] = ()) -> None:
+        """Give the place of a call back, once the tasks that it left running are done."""
         if principal == LOCAL_PRINCIPAL:
+            return
+        if running:
+            running[0].add_done_callback(lambda _: self.leave(principal, running[1:]))
             return
         self._taken -= 1
         self._by_principal[principal] -= 1

@@ -153,7 +153,7 @@ class ToolProtocol:
             progress.over = True
             self._lifecycle.end(task)
             if refused is None:
-                self._places.leave(scope.principal)
+                self._places.leave(scope.principal, scope.left_running)
             if outer is not None:
                 on_behalf_of.reset(outer)
 

@@ -126,7 +126,7 @@ HOMES = {
     "failsoft.server.http": "exchange as exchange_module, seam as seam_module",
     "failsoft.server.http.access": "check_exposure, is_loopback, transport_security",
     "failsoft.server.http.exchange": "event, received, watched",
-    "failsoft.server.http.connections": "ConnectionLimits, Connections",
+    "failsoft.server.http.connections": "ConnectionLimits, Connections, LimitedProtocol",
     "failsoft.server.http.lane": "Lane",
     "failsoft.server.http.process.heartbeat": "Heartbeat",
     "failsoft.server.http.process.process": "config_for",

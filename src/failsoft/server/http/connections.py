@@ -191,12 +191,16 @@ class LimitedProtocol(HttpToolsProtocol):
             self._due = None
             self.send_400_response("Invalid HTTP request received.")
         except httptools.HttpParserUpgrade:
-            return  # upgrades are not supported: handled as a plain request
+            pass  # upgrades are not supported: handled as a plain request
         else:
             if self.phase == "header" and self._header_bytes > _HEADER_BYTES_AT_MOST:
                 self._is_oversized = True
                 self._due = None
                 self.send_400_response("")
+        if self.phase == "idle":  # the end of a body has come after its answer
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
 
     def send_400_response(self, msg: str) -> None:
         """Respond with 400, or 431 for a header that is too large."""
@@ -226,9 +230,11 @@ class LimitedProtocol(HttpToolsProtocol):
         raise _TooMuchHeader
 
     def on_message_begin(self) -> None:
-        """Begin a request."""
+        """Begin a request; one that comes with the end of a body that was answered before has its time, too."""
         super().on_message_begin()
         self._known_bytes = 0
+        if self.phase == "idle":
+            self._await_header()
         self.phase = "header"
 
     def on_headers_complete(self) -> None:
@@ -245,9 +251,9 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """Expect nothing more: the app has its own time limits."""
+        """Expect nothing more: the app has its own time limits, unless it answered before the body had come."""
         self._due = None
-        self.phase = "complete"
+        self.phase = "idle" if self.cycle.response_complete else "complete"
         super().on_message_complete()
 
     def on_response_complete(self) -> None:

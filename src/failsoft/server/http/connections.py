@@ -263,6 +263,8 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._unanswered:  # they are answered in the order in which they came
             self._unanswered.popleft()
         super().on_response_complete()
+        if self.phase == "header" and not self._unanswered:
+            self._await_header()
         if self.pipeline:
             self.flow.pause_reading()  # uvicorn reads on, with a new batch of requests for each answer
 

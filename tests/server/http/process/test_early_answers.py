@@ -67,8 +67,8 @@ def test_requests_that_are_answered_before_their_body_leave_room_for_others(
 
 @pytest.mark.parametrize(
     ("sent", "status", "then"),
-    [(ANSWERED_EARLY["404"], "404", b"xG")],
-    ids=["after a late body"],
+    [(PROBE + b"G", "200", b""), (ANSWERED_EARLY["404"], "404", b"xG")],
+    ids=["after a request", "after a late body"],
 )
 def test_a_pipelined_header_has_the_time_of_any_other(
     served: Callable[..., Served], sent: bytes, status: str, then: bytes

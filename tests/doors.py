@@ -125,6 +125,7 @@ HOMES = {
     "failsoft.server.garbage": "collect_rarely, freeze_loaded",
     "failsoft.server.http": "exchange as exchange_module, seam as seam_module",
     "failsoft.server.http.access": "check_exposure, is_loopback, transport_security",
+    "failsoft.server.http.admission": "Passed",
     "failsoft.server.http.exchange": "event, received, watched",
     "failsoft.server.http.connections": "ConnectionLimits, Connections, LimitedProtocol",
     "failsoft.server.http.lane": "Lane",

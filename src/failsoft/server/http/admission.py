@@ -21,13 +21,16 @@ _ALWAYS_OPEN = frozenset({"/healthz", "/readyz", "/metrics"})
 _PROBES = frozenset({"/healthz", "/readyz"})
 """Paths whose refusals are no news: an orchestrator asks for them all the time."""
 _REMEMBERED_AT_MOST = 256
+_REMEMBERED_BYTES_AT_MOST = 512
 
 
 class Passed(set[tuple[bytes | None, ...]]):
-    """Values of headers that have passed a check, a bounded number of them."""
+    """Values of headers that have passed a check, a bounded number of them, none of them long."""
 
     def add(self, values: tuple[bytes | None, ...]) -> None:
-        """Remember values; beyond the bound, all others are forgotten."""
+        """Remember values, unless they are long; beyond the bound, all others are forgotten."""
+        if sum(len(value or b"") for value in values) > _REMEMBERED_BYTES_AT_MOST:
+            return
         if len(self) >= _REMEMBERED_AT_MOST:
             self.clear()
         super().add(values)

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 import uvicorn
 
-from tests.doors import ConnectionLimits, LimitedProtocol
+from tests.doors import ConnectionLimits, LimitedProtocol, Passed
 from tests.server.processes import BOUND_S, Served
 
 SOON_S = 3
@@ -124,3 +124,10 @@ async def test_a_request_that_comes_with_the_end_of_a_late_body_is_answered() ->
         await made.send(b"x" + PROBE)
         with anyio.fail_after(BOUND_S):
             assert (await made.receive()).startswith(b"HTTP/1.1 404")
+
+
+def test_long_headers_are_not_remembered() -> None:
+    passed = Passed()
+    passed.add((b"127.0.0.1", None, b"x" * 60_000))
+    passed.add((b"127.0.0.1", None, b"*/*"))
+    assert [*passed] == [(b"127.0.0.1", None, b"*/*")]

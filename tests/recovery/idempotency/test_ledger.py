@@ -6,6 +6,7 @@ import itertools
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from tests.doors import (
     new_owner,
     report_to_ledger,
 )
+from tests.recovery.state.test_hashed_arguments import no_descriptors
 
 LEASE_S, TTL_S = 10.0, 60.0
 MARKS, OUTCOME = '{"charge": {}}', '{"value": 1}'
@@ -199,6 +201,29 @@ def test_an_owner_is_dead_once_its_process_has_ended_on_this_machine() -> None:
     }
     assert {one: is_dead(one) for one in owners} == owners
     assert new_owner() != owner
+
+
+def test_an_owner_whose_process_cannot_be_looked_at_is_not_dead() -> None:
+    owner = new_owner()
+    with no_descriptors():
+        assert not is_dead(owner)
+    assert not is_dead(owner.rpartition("-")[0] + "-")  # one that could not tell when it started
+    assert not is_dead(owner.rpartition("/")[0] + f"/{10**20}-1")
+
+
+def test_a_process_that_has_ended_and_was_not_waited_for_is_dead() -> None:
+    ended = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
+    stat = Path(f"/proc/{ended.pid}/stat")
+    if not stat.exists():
+        pytest.skip("not Linux: only the lease counts")
+    started = stat.read_text().rpartition(")")[2].split()[19]
+    owner = f"{new_owner().rpartition('/')[0]}/{ended.pid}-{started}"
+    assert not is_dead(owner)
+    assert ended.stdin is not None
+    ended.stdin.close()
+    os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+    assert is_dead(owner)
+    ended.wait()
 
 
 @pytest.mark.parametrize(("effects", "expected"), [("", True), ("{}", True), ("[]", False), ("{", False)])

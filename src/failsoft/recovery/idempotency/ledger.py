@@ -125,14 +125,8 @@ class Claimant:
     def record(self, now: float, effects: str) -> State:
         """Return a new record of this call with the effects that were marked, as JSON."""
         phase = Phase.EFFECT if effects else self.begins
-        held = {
-            "phase": phase,
-            "owner": self.token,
-            "arguments": self.arguments.text,
-            "effects": effects,
-            "outcome": "",
-        }
-        return {**held, "until": now + self.lease_s, "end": now + self.held_s}
+        held = {"phase": phase, "owner": self.token, "arguments": self.arguments.text, "effects": effects}
+        return {**held, "outcome": "", "until": now + self.lease_s, "end": now + self.held_s}
 
 
 def claim(  # noqa: PLR0911 - one return a verdict
@@ -319,13 +313,14 @@ def is_dead(owner: str) -> bool:
     pid, _, started = process.partition("-")
     if not place or place != _machine() or not pid.isdecimal():
         return False
-    return _started(int(pid)) != started
+    return started != "" and _started(int(pid)) not in {None, started}
 
 
 @functools.lru_cache(maxsize=4)
 def _process(pid: int) -> str:
     machine = _machine()
-    return f"{machine}/{pid}-{_started(pid)}" if machine else ""
+    started = machine and _started(pid)
+    return f"{machine}/{pid}-{started}" if started else ""
 
 
 @functools.cache
@@ -339,11 +334,17 @@ def _machine() -> str:
     return f"{boot}:{namespace}".replace("/", "").replace("@", "")
 
 
-def _started(pid: int) -> str:
-    """Return the start time of a process, since process ids are reused."""
+def _started(pid: int) -> str | None:
+    """Return the start time of a process, since process ids are reused; empty if it has ended, None if unknown."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
-    except OSError:  # no such process
-        return ""
+    except OSError:  # not only where there is none: too many files are open, or it is another user's
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return ""
+        except (OSError, OverflowError):
+            return None
+        return None
     fields = stat.rpartition(")")[2].split()
     return "" if fields[0] in {"Z", "X"} else fields[19]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from redis.asyncio import Redis
 
 from failsoft import QuotaExhausted
 from tests.doors import RedisBackend
@@ -79,3 +80,27 @@ def test_records_of_a_principal_that_have_expired_in_redis_are_not_counted(redis
         return found
 
     assert asyncio.run(main()) == [768, 256]
+
+
+def test_redis_forgets_principals_whose_records_have_all_expired_whoever_is_fullest(redis_server: RunningRedis) -> None:
+    principals = 250
+
+    async def main() -> tuple[int, set[int], int]:
+        store = RedisBackend(redis_server.url, limit_s=60.0)
+        records = records_in(store)
+        await records.put("note:fullest", "x" * 2_000, 600.0, principal="ann")
+        for number in range(principals):
+            await records.put(f"note:{number}", 1, 0.5, principal=f"p{number}")
+        await asyncio.sleep(0.6)
+        before = await known()
+        fullest = {await store.fullest() >> 8 for _ in range(30)}
+        after = await known()
+        await store.close()
+        return before, fullest, after
+
+    async def known() -> int:
+        client = Redis.from_url(redis_server.url)
+        async with client:
+            return int(sum([await client.zcard(key) async for key in client.scan_iter("*#used")]))
+
+    assert asyncio.run(main()) == (principals + 1, {7}, 1)

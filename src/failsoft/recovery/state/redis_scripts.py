@@ -81,6 +81,10 @@ anything has happened, and what was begun under one, such as a call, is ended.""
 FULLEST = f"""
 local base = KEYS[1]
 {_ACCOUNTS}
+local first = time[2] % math.max(1, redis.call('ZCARD', USED) - 99)
+for _, owner in ipairs(redis.call('ZRANGE', USED, first, first + 99)) do
+    if redis.call('EXISTS', SIZES .. owner) == 0 then redis.call('ZREM', USED, owner) end
+end
 for _ = 1, 100 do
     local owner, bytes = unpack(redis.call('ZREVRANGE', USED, 0, 0, 'WITHSCORES'))
     if not owner then return 0 end
@@ -92,6 +96,8 @@ for _ = 1, 100 do
 end
 return 0
 """
-"""Returns the most bytes that one owner's quota counts, without the records of that owner that have expired."""
+"""Returns the most bytes that one owner's quota counts, without the records of that owner that have expired.
+
+Owners whose records have all expired leave in passing: of 100 that are next to each other, from a random one on."""
 OF_FORMAT_1 = "return cjson.encode(cmsgpack.unpack(ARGV[1]))"
 """Returns a state as JSON that an older version of failsoft has stored."""

@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 from failsoft import Runtime, Settings, asgi_app
+from tests.doors import seam_module
 from tests.server.served_tools import Polite
 
 pytestmark = pytest.mark.anyio
@@ -72,6 +73,29 @@ async def test_an_older_call_whose_header_names_another_tool_is_refused(version:
 
         in_pieces = await client.post("/mcp", content=pieces(), headers={**headers, "mcp-name": "facts"})
     assert [answer.status_code for answer in (usual, same, odd, in_pieces)] == [200, 200, 400, 400]
+
+
+ODD = {
+    "a member that nobody knows": {"x": 1},
+    "a name that is no text": {"params": {"name": [1], "arguments": {}}},
+    "no id": {"id": None},
+    "parameters in a list": {"params": ["process_id"]},
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("is_quick", [True, False], ids=["lane", "sdk"])
+async def test_the_header_of_an_older_call_with_an_odd_body_is_compared_too(
+    odd: str, is_quick: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seam_module, "_found", [None if is_quick else "for this test"])
+    params = {"name": "process_id", "arguments": {}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params, **ODD[odd]}
+    headers = {**ACCEPT, "mcp-protocol-version": "2025-06-18", "mcp-name": "facts"}
+    async with opened() as client:
+        answer = await client.post("/mcp", json=body, headers=headers)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"] == "The header Mcp-Name names another than the body"
 
 
 async def test_without_the_token_the_status_is_name_and_phase() -> None:

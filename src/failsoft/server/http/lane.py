@@ -101,21 +101,24 @@ class Lane:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        headers = dict(reversed(scope["headers"])) if self.is_on and scope["type"] == "http" else {}  # the first counts
-        if not headers or not await self._accepts(scope, headers):
+        headers = dict(reversed(scope["headers"])) if scope["type"] == "http" else {}  # the first counts
+        if not (self.is_on or _NAME in headers) or not headers or not await self._accepts(scope, headers):
             await self.app(scope, receive, send)
             return
         messages = await received(receive, at_most=self._max_body_bytes)
         tree = _request_in(messages, at_most=self._max_body_bytes)
         version = headers.get(_VERSION, DEFAULT_NEGOTIATED_VERSION.encode()).decode("latin-1")
         is_legacy = version in HANDSHAKE_PROTOCOL_VERSIONS
-        if tree is not None and is_legacy:
-            if _NAME in headers and _names_another(tree, scope["headers"]):
+        if is_legacy and _NAME in headers:
+            whole = _object_in(messages, at_most=self._max_body_bytes) if tree is None else tree
+            if _names_another(whole, scope["headers"]):
+                shown_id = whole.get("id") if type(whole.get("id")) in _IDS else None
                 error = {"code": HEADER_MISMATCH, "message": "The header Mcp-Name names another than the body"}
-                await JSONResponse({"jsonrpc": "2.0", "id": tree["id"], "error": error}, 400)(scope, receive, send)
+                await JSONResponse({"jsonrpc": "2.0", "id": shown_id, "error": error}, 400)(scope, receive, send)
                 return
+        if tree is not None and is_legacy and self.is_on:
             connection = _Connection(version, None, None)
-        elif tree is None or (route := self._route(tree, scope, headers)) is None:
+        elif tree is None or is_legacy or not self.is_on or (route := self._route(tree, scope, headers)) is None:
             await self.app(scope, replayed(messages, receive), send)
             return
         else:
@@ -177,25 +180,34 @@ class Lane:
 
 def _request_in(messages: Sequence[Message], *, at_most: int) -> dict[str, Any] | None:
     """Return the JSON-RPC request of a complete body, or None if it is none, or an odd one."""
-    last = messages[-1]
-    body = last.get("body", b"")
-    if last["type"] != "http.request" or last.get("more_body", False) or len(body) > at_most:
-        return None
-    try:
-        tree = pydantic_core.from_json(body, allow_inf_nan=False)
-    except ValueError:
-        return None
-    if type(tree) is not dict or not tree.keys() <= _MEMBERS or tree.get("jsonrpc") != "2.0":
+    tree = _object_in(messages, at_most=at_most, allow_inf_nan=False)
+    if not tree or not tree.keys() <= _MEMBERS or tree.get("jsonrpc") != "2.0":
         return None
     is_request = type(tree.get("id")) in _IDS and type(tree.get("method")) is str
     return tree if is_request and type(tree.setdefault("params", {})) is dict else None
 
 
+def _object_in(messages: Sequence[Message], *, at_most: int, allow_inf_nan: bool = True) -> dict[str, Any]:
+    """Return the JSON object of a complete body, empty if it is none."""
+    last = messages[-1]
+    body = last.get("body", b"")
+    if last["type"] != "http.request" or last.get("more_body", False) or len(body) > at_most:
+        return {}
+    try:
+        tree = pydantic_core.from_json(body, allow_inf_nan=allow_inf_nan)
+    except ValueError:
+        return {}
+    return tree if type(tree) is dict else {}
+
+
 def _names_another(tree: dict[str, Any], headers: Sequence[tuple[bytes, bytes]]) -> bool:
     """Return whether a header names another tool, prompt or resource than the body: a proxy may have decided by it."""
-    key = NAME_BEARING_METHODS.get(tree["method"])
-    named = {decode_header_value(value.decode("latin-1")) for name, value in headers if name == _NAME}
-    return key is not None and named != {tree["params"].get(key)}
+    method, params = tree.get("method"), tree.get("params")
+    key = NAME_BEARING_METHODS.get(method) if type(method) is str else None
+    if key is None:
+        return False
+    own = params.get(key) if type(params) is dict else None
+    return any(decode_header_value(value.decode("latin-1")) != own for name, value in headers if name == _NAME)
 
 
 class _Connection(Connection):

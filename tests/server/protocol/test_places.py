@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+from mcp.server.auth.provider import AccessToken
 from starlette.applications import Starlette
 
 from failsoft import BaseTool, Runtime, Settings, asgi_app, operation
@@ -50,6 +51,17 @@ async def soon(condition: Any) -> None:
     async with asyncio.timeout(10):
         while not condition():  # noqa: ASYNC110 - the tool only counts
             await asyncio.sleep(0.005)
+
+
+class Verifier:
+    """Knows any token."""
+
+    def __init__(self, **facts: Any) -> None:
+        self._facts = facts
+
+    async def verify_token(self, token: str) -> AccessToken:
+        """Return who holds it."""
+        return AccessToken.model_construct(token=token, scopes=[], **self._facts)
 
 
 def served(tool: Slow, way: str) -> Starlette:
@@ -97,3 +109,15 @@ async def test_a_call_without_a_key_gives_its_place_back_when_its_client_leaves(
             post.closed.set()
             await asyncio.wait([calling])
             assert tool.running == 0
+
+
+@pytest.mark.parametrize(("client_id", "status"), [("ada", "works"), (7, "fails")])
+async def test_a_call_whose_caller_has_an_odd_name_is_over_when_it_is_answered(client_id: Any, status: str) -> None:
+    tool = slow()
+    tool.go_on.set()
+    app = asgi_app(tool, token_verifier=Verifier(client_id=client_id, subject="\ud800"))
+    async with app.router.lifespan_context(app):
+        post = Post(app, request(1))
+        await post.run()
+        assert ('"isError": false' in str(post.answer.bodies)) is (status == "works")
+        assert app.state.assembly.lifecycle._calls == set()

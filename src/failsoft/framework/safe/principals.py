@@ -55,4 +55,4 @@ def redact_principal(principal: str) -> str:
 
 
 def _joined(*parts: str | None) -> str:
-    return " ".join(quote(part, safe=_KEPT) for part in parts if part is not None)
+    return " ".join(quote(part, safe=_KEPT, errors="surrogatepass") for part in parts if part is not None)

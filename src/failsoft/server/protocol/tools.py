@@ -122,11 +122,11 @@ class ToolProtocol:
             MCPError: As `encode` raises it, or -32603 for an internal error of this module.
         """
         progress = Progress(ctx.session)
-        task = self._lifecycle.begin()
         scope = self._scope(ctx, params, progress)
         is_open = self._lifecycle.is_ready or _was_admitted(ctx.request)
         if self._settings.metrics_principals != "off":
             bound = counted(bound, scope.principal, self._settings)
+        task = self._lifecycle.begin()
         refused = self._places.enter(scope.principal) if is_open else _ending()
         caller = None if scope.principal == LOCAL_PRINCIPAL else scope.principal
         outer = None if caller is None else on_behalf_of.set(caller)

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 STABLE_S = 10.0
 """A worker that served for so long, in seconds, has its earlier ends forgotten."""
-_FIRST_PAUSE_S, _PAUSE_S_AT_MOST = 0.5, 10.0
+FIRST_PAUSE_S = 0.5
+"""The shortest pause before a start, in seconds, apart from none."""
+_PAUSE_S_AT_MOST = 10.0
 _ENDS_OF_A_LOOP = 4
 
 
@@ -29,7 +31,7 @@ class Restarts:
         if self.ends <= 1:
             return 0.0
         doublings = min(self.ends - 2, 16)
-        return min(_FIRST_PAUSE_S * 2.0**doublings, _PAUSE_S_AT_MOST)
+        return min(FIRST_PAUSE_S * 2.0**doublings, _PAUSE_S_AT_MOST)
 
     @property
     def is_loop(self) -> bool:

@@ -30,7 +30,7 @@ from failsoft.metrics.board import Board, Boards, WorkerFacts, use
 from failsoft.server.assembly import Assembly
 from failsoft.server.draining import CLEANUP_S
 from failsoft.server.http.process.process import HURRY, AppFactory, run_server
-from failsoft.server.http.process.restarts import Restarts, Silence
+from failsoft.server.http.process.restarts import FIRST_PAUSE_S, Restarts, Silence
 from failsoft.server.reload import HANG_UP
 from failsoft.server.signals import signals_handled
 
@@ -150,12 +150,18 @@ class _Supervisor:
             self._refuse_connections()
 
     def _start(self, worker: _Worker) -> None:
-        worker.process = _spawn.Process(
+        process = _spawn.Process(
             target=_work, args=(self._factory, self._listener, self._folder, worker.slot), name=f"worker {worker.slot}"
         )
-        with _interrupts_blocked():
-            worker.process.start()
-        worker.start_at_s, worker.pid, worker.is_late = time.monotonic(), worker.process.pid or 0, False
+        try:
+            with _interrupts_blocked():
+                process.start()
+        except OSError as error:  # too many processes or open files, or too little memory
+            logger.error("Worker {} was not started: {}", worker.slot, error)
+            self._plan_start(worker, served_s=0.0, pause_s=FIRST_PAUSE_S)
+            return
+        worker.process, worker.pid = process, process.pid or 0
+        worker.start_at_s, worker.is_late = time.monotonic(), False
 
     def _check(self, worker: _Worker, process: SpawnProcess, facts: WorkerFacts | None, now_s: float) -> None:
         """Look at a process that lives: whether it is ready, and whether its event loop runs."""
@@ -181,12 +187,15 @@ class _Supervisor:
 
     def _replace(self, worker: _Worker) -> None:
         """Log the end of a process, and decide when the next one starts."""
-        now_s = time.monotonic()
-        served_s = 0.0 if worker.ready_at_s is None else now_s - worker.ready_at_s
+        served_s = 0.0 if worker.ready_at_s is None else time.monotonic() - worker.ready_at_s
         self._ended(worker, "exited" if worker.kill_at_s is None else "stalled")
-        worker.restarts = worker.restarts.after(served_s)
         worker.ready_at_s = worker.kill_at_s = None
-        worker.start_at_s = now_s + worker.restarts.pause_s
+        self._plan_start(worker, served_s)
+
+    def _plan_start(self, worker: _Worker, served_s: float, pause_s: float = 0.0) -> None:
+        """Decide when the next process starts, after a pause of at least `pause_s`."""
+        worker.restarts = worker.restarts.after(served_s)
+        worker.start_at_s = time.monotonic() + max(pause_s, worker.restarts.pause_s)
         if worker.restarts.is_loop:
             logger.critical(
                 "Worker {} has ended {} times in a row soon after its start; it is started again after growing pauses",

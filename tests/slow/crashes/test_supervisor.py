@@ -198,6 +198,18 @@ def test_a_replacement_that_does_not_start_leaves_the_other_worker_serving(
     assert len(workers_of(url, 2)) == 2
 
 
+def test_a_worker_that_drains_but_does_not_end_is_killed_and_replaced(
+    fragile: Callable[..., Fragile], tmp_path: Path
+) -> None:
+    server, url, workers = pair(fragile, FAILSOFT_SHUTDOWN_GRACE_S="1")
+    (tmp_path / "slow-end").touch()
+    os.kill(min(workers), signal.SIGTERM)
+    [ended] = comes_true(lambda: server.events("worker_ended"), within_s=2 * WITHIN_S) or [{}]
+    assert (ended.get("exit_status"), ended.get("reason")) == (-signal.SIGKILL, "exited")
+    (tmp_path / "slow-end").unlink()
+    assert len(workers_of(url, 2) - {min(workers)}) == 2
+
+
 def test_a_worker_that_does_not_finish_its_start_is_logged_and_the_other_serves_on(
     fragile: Callable[..., Fragile], tmp_path: Path
 ) -> None:

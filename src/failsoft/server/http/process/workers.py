@@ -41,6 +41,7 @@ _CHANGING_TICK_S, _TICK_S_AT_MOST = 0.1, 1.0
 """How often workers are looked at, in seconds: while they start or end, and at most otherwise."""
 _ACCEPTING = {"ready", "draining"}
 """The phases in which a worker accepts connections."""
+_ENDING = {"draining", "stopped"}
 _AFTER_GRACE_S = 2.0
 """How much later than the grace period a stalled worker is killed, in seconds; most end themselves before that."""
 _spawn = multiprocessing.get_context("spawn")
@@ -85,7 +86,8 @@ class _Worker:
     """When the process started, or the next one starts."""
     ready_at_s: float | None = None
     kill_at_s: float | None = None
-    """When it is killed; None unless it is stalled."""
+    """When it is killed; None unless it is stalled or ends."""
+    is_stalled: bool = False
     is_late: bool = False
     """Whether it was logged that the process takes long to start."""
 
@@ -165,7 +167,12 @@ class _Supervisor:
 
     def _check(self, worker: _Worker, process: SpawnProcess, facts: WorkerFacts | None, now_s: float) -> None:
         """Look at a process that lives: whether it is ready, and whether its event loop runs."""
+        if worker.kill_at_s is not None and now_s >= worker.kill_at_s:
+            process.kill()
+            return
         age_s = now_s - worker.start_at_s
+        if facts is not None and facts.beat_age_s <= age_s and facts.phase in _ENDING and worker.kill_at_s is None:
+            worker.kill_at_s = now_s + self._grace_s + CLEANUP_S + _AFTER_GRACE_S  # a thread may keep it from ending
         if facts is None or facts.phase != "ready" or facts.beat_age_s > age_s:  # else the board of its predecessor
             if worker.ready_at_s is None and not worker.is_late and age_s > self._silence.limit_s:
                 worker.is_late = True
@@ -177,19 +184,16 @@ class _Supervisor:
             if not self._has_served:
                 self._has_served = True
                 self._on_ready()
-        if worker.kill_at_s is None:
-            if self._silence.is_stall(facts.beat_age_s):
-                self._publish(WorkerEvent(kind="stalled", pid=facts.pid, operation=facts.running))
-                worker.kill_at_s = now_s + self._grace_s + _AFTER_GRACE_S
-                process.terminate()  # the calls in its threads may finish, and all of them if the loop runs again
-        elif now_s >= worker.kill_at_s:
-            process.kill()
+        if worker.kill_at_s is None and self._silence.is_stall(facts.beat_age_s):
+            self._publish(WorkerEvent(kind="stalled", pid=facts.pid, operation=facts.running))
+            worker.is_stalled, worker.kill_at_s = True, now_s + self._grace_s + _AFTER_GRACE_S
+            process.terminate()  # the calls in its threads may finish, and all of them if the loop runs again
 
     def _replace(self, worker: _Worker) -> None:
         """Log the end of a process, and decide when the next one starts."""
         served_s = 0.0 if worker.ready_at_s is None else time.monotonic() - worker.ready_at_s
-        self._ended(worker, "exited" if worker.kill_at_s is None else "stalled")
-        worker.ready_at_s = worker.kill_at_s = None
+        self._ended(worker, "stalled" if worker.is_stalled else "exited")
+        worker.ready_at_s, worker.kill_at_s, worker.is_stalled = None, None, False
         self._plan_start(worker, served_s)
 
     def _plan_start(self, worker: _Worker, served_s: float, pause_s: float = 0.0) -> None:

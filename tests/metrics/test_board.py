@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from tests.doors import DURATION, Board, Boards, Row, added, in_use, use_board
 
@@ -90,8 +92,6 @@ def test_the_counts_of_a_killed_worker_stay_and_its_gauges_go(tmp_path: Path, wo
 def test_a_retired_worker_leaves_its_counts_and_no_file(tmp_path: Path, workers: list[Worker]) -> None:
     boards, others = Boards(tmp_path), Boards(tmp_path)
     assert counted(others) == 6
-    boards.retire(0)  # it lives
-    assert len(boards.workers()) == 2
     for slot, worker in enumerate(workers):
         worker.kill()
         boards.retire(slot)
@@ -100,6 +100,28 @@ def test_a_retired_worker_leaves_its_counts_and_no_file(tmp_path: Path, workers:
     assert boards.workers() == others.workers() == []
     assert ("mcp_tool_inflight", ("shop", "pay")) not in added(boards.rows())
     assert [file.name for file in tmp_path.iterdir()] == ["retired.json"]
+
+
+def test_the_names_of_removed_boards_are_forgotten(tmp_path: Path) -> None:
+    boards = Boards(tmp_path)
+    for _ in range(3):
+        worker = Worker(tmp_path, 0)
+        worker.kill()
+        boards.retire(0)
+    assert counted(boards) == 9
+    assert len(json.loads((tmp_path / "retired.json").read_text())["files"]) == 1
+
+
+def test_a_dead_worker_is_retired_while_another_process_looks_whether_it_lives(
+    tmp_path: Path, workers: list[Worker]
+) -> None:
+    boards = Boards(tmp_path)
+    workers[0].kill()
+    [lock] = tmp_path.glob("0-*.lock")
+    with FileLock(lock):
+        boards.retire(0)
+        assert [worker.slot for worker in boards.workers()] == [1]
+    assert counted(boards) == 6
 
 
 def test_durations_have_one_sum_in_whichever_order_workers_are_retired() -> None:

@@ -179,17 +179,18 @@ class Boards:
             return [gauge for seen in others for gauge in seen.gauges()]
 
     def retire(self, slot: int) -> None:
-        """Keep the counts of the dead processes of a slot, and remove their boards; only the supervisor does that."""
+        """Keep the counts of a slot, whose processes are all dead, and remove their boards; for the supervisor only."""
         if self._folder is None:
             return
         with self._lock:
             retired = self._retired()
-            dead = [seen for seen in self._boards(retired.files) if seen.slot == slot and not seen.is_alive()]
+            dead = [seen for seen in self._boards(retired.files) if seen.slot == slot]
             if not dead:
                 return
             totals = added([*retired.rows, *(row for seen in dead for row in seen.log.rows())])
             rows = [[name, labels, values] for (name, labels), values in totals.items() if BY_NAME[name].is_counted]
-            files = [*retired.files, *(seen.file.name for seen in dead)]
+            left = [name for name in retired.files if (self._folder / name).exists()]
+            files = [*left, *(seen.file.name for seen in dead)]
             kept = self._folder / _RETIRED
             making = kept.with_suffix(".new")
             making.write_text(json.dumps({"files": files, "rows": rows}))

@@ -132,7 +132,7 @@ HOMES = {
     "failsoft.server.http.process.heartbeat": "Heartbeat",
     "failsoft.server.http.process.process": "config_for",
     "failsoft.server.http.process.restarts": "Restarts, Silence, STABLE_S",
-    "failsoft.server.http.process.workers": "board_folder, serve_workers",
+    "failsoft.server.http.process.workers": "board_folder, keep_folder, serve_workers",
     "failsoft.server.lifecycle": "Lifecycle",
     "failsoft.server.protocol.direct": "DirectAnswers",
     "failsoft.server.sources": "ToolSource, as_tools, find_toolsets, load_app, load_toolset",

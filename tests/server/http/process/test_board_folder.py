@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from tests.doors import board_folder
+from tests.doors import board_folder, keep_folder
 
 
 @pytest.fixture
@@ -44,3 +44,11 @@ def test_the_folder_of_a_server_that_was_killed_is_removed_by_the_next_one(tempo
             assert not abandoned.exists()
             assert used.is_dir()
             assert new.is_dir()
+
+
+def test_a_folder_that_is_kept_and_its_files_are_as_new(temporary: Path) -> None:
+    folder = _folder(temporary, "used", age_s=0)
+    for old in (*folder.iterdir(), folder):
+        os.utime(old, (0, 0))
+    keep_folder(folder)
+    assert all(kept.stat().st_mtime > 0 and kept.stat().st_atime > 0 for kept in (*folder.iterdir(), folder))

@@ -37,6 +37,8 @@ from failsoft.server.signals import signals_handled
 _FOLDER_PREFIX, _LOCK_NAME = "failsoft-boards-", "in-use.lock"
 _BEING_SET_UP_S = 60.0
 """How old a folder without a lock has to be, in seconds, before it counts as abandoned."""
+_KEEP_EVERY_S = 3600.0
+"""How often the files of the folder get a new age, in seconds."""
 _CHANGING_TICK_S, _TICK_S_AT_MOST = 0.1, 1.0
 """How often workers are looked at, in seconds: while they start or end, and at most otherwise."""
 _ACCEPTING = {"ready", "draining"}
@@ -114,6 +116,7 @@ class _Supervisor:
         self._tick_s = min(_TICK_S_AT_MOST, settings.worker_stall_s / 4)
         self._workers = [_Worker(slot) for slot in range(workers)]
         self._has_served = False
+        self._keep_at_s = time.monotonic() + _KEEP_EVERY_S
         self._on_ready = on_ready
         self._signals = 0
         self._woken, self._waker = _spawn.Pipe(duplex=False)
@@ -138,6 +141,9 @@ class _Supervisor:
     def _look(self) -> None:
         now_s = time.monotonic()
         self._silence.look(now_s)
+        if now_s >= self._keep_at_s:
+            self._keep_at_s = now_s + _KEEP_EVERY_S
+            keep_folder(self._folder)
         facts = sorted(self._boards.workers(), key=lambda found: found.beat_age_s, reverse=True)
         latest = {found.slot: found for found in facts}
         for worker in self._workers:
@@ -321,6 +327,13 @@ def board_folder() -> Iterator[Path]:
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def keep_folder(folder: Path) -> None:
+    """Give a folder and its files a new age, or what cleans up temporary files would remove them after some days."""
+    for kept in (folder, *folder.glob("*")):
+        with suppress(OSError):  # the board may have been removed
+            os.utime(kept)
 
 
 def _remove_abandoned_folders() -> None:

@@ -144,7 +144,7 @@ class ProxyProtocol(ToolProtocol):
             tool: ProxyTools = call.toolset
             return await tool.run(call.operation, arguments, call, request)
 
-        facts = {field.name: getattr(scope, field.name) for field in dataclasses.fields(CallScope)}
+        facts = {field.name: getattr(scope, field.name) for field in dataclasses.fields(CallScope) if field.init}
         return ForeignScope(**{**facts, "max_response_bytes": None}, run=run)
 
     def _call_directly(self, ctx: ServerRequestContext[Any, Any], params: Mapping[str, Any]) -> None:

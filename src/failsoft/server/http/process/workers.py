@@ -131,7 +131,10 @@ class _Supervisor:
         with signals_handled(self._asked_to_end), signals_handled(self._pass_on, hang_up):
             try:
                 while not self._signals:
-                    self._look()
+                    try:
+                        self._look()
+                    except OSError as error:  # for want of file descriptors, say; the workers serve on
+                        logger.error("The workers cannot be looked at for now: {}", error)
                     if not self._has_served and all(worker.restarts.ends for worker in self._workers):
                         raise InitializationError(component="worker processes")
                     self._wait()
@@ -221,7 +224,8 @@ class _Supervisor:
             process.join()
             event = WorkerEvent(kind="ended", pid=worker.pid, exit_status=process.exitcode, reason=reason)
             process.close()
-            self._boards.retire(worker.slot)
+            with suppress(OSError):  # a scrape reads the board of a dead worker, too
+                self._boards.retire(worker.slot)
             self._publish(event)
 
     def _refuse_connections(self) -> None:
@@ -252,14 +256,16 @@ class _Supervisor:
                 has_hurried = True
                 self._send(HURRY)
             for worker in remaining:
-                if worker.process is not None and worker.process.exitcode is None and time.monotonic() >= until_s:
-                    logger.error("The worker {} did not end in time, so it is killed", worker.process.pid)
-                    worker.process.kill()
-                    worker.process.join()
-                if worker.process is not None and worker.process.exitcode is not None:
+                process = worker.process
+                if process is not None and process.exitcode is None and time.monotonic() >= until_s:
+                    logger.error("The worker {} did not end in time, so it is killed", process.pid)
+                    process.kill()
+                    process.join()
+                if process is not None and process.exitcode is not None:
                     self._ended(worker, "stopped")
-            if not any(found.is_alive and found.phase in _ACCEPTING for found in self._boards.workers()):
-                self._refuse_connections()
+            with suppress(OSError):
+                if not any(found.is_alive and found.phase in _ACCEPTING for found in self._boards.workers()):
+                    self._refuse_connections()
             self._wait()
 
     def _send(self, number: int, *, ready_only: bool = False) -> None:

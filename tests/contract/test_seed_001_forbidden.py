@@ -166,6 +166,7 @@ ALLOWED: dict[str, dict[Finding, str]] = {
             "StdinReader._read",
         ): "the end of the input, however it comes, is passed on right behind",
         ("recovery/state/watched.py", "WatchedBackend._find_again"): "the store is asked again, whatever was raised",
+        ("server/http/process/workers.py", "_Supervisor.run"): "the workers serve on, and are looked at again",
         ("tools/docs/toolset.py", "Docs._warm_up"): _START,
         ("tools/files/transactions/transaction.py", "Files.recover"): _START,
         ("tools/flux/database/lookup.py", "Database._warm_up"): _START,

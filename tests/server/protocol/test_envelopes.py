@@ -12,7 +12,7 @@ import pytest
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 
-from failsoft import mcp_server
+from failsoft import BaseTool, mcp_server, operation
 from tests.doors import DirectAnswers
 from tests.server.http.lane_requests import META
 from tests.server.served_tools import Hostile, Polite
@@ -73,15 +73,20 @@ class Output:
         """Nothing waits."""
 
 
-async def conversation(server: Server[Any], version: str, *, is_begun: bool = True) -> list[Any]:
-    """Return what the server answers over the SDK's stdio transport."""
+async def conversation(
+    server: Server[Any], version: str, *, is_begun: bool = True, are_notifications: bool = False
+) -> list[Any]:
+    """Return what the server answers over the SDK's stdio transport, to requests or to notifications of the same."""
     is_modern = version == VERSIONS[-1]
     params = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     trees: list[dict[str, Any]] = []
     if not is_modern and is_begun:
         trees += [{"id": 0, "method": "initialize", "params": params}, {"method": "notifications/initialized"}]
     more = {"_meta": META} if is_modern else {}
-    trees += [{"id": n, "method": name, "params": {**own, **more}} for n, (name, own) in enumerate(REQUESTS, 1)]
+    ids: list[dict[str, int]] = [{} if are_notifications else {"id": number} for number in range(1, len(REQUESTS) + 1)]
+    trees += [
+        {**own_id, "method": name, "params": {**own, **more}} for own_id, (name, own) in zip(ids, REQUESTS, strict=True)
+    ]
     given = Input([json.dumps({"jsonrpc": "2.0", **tree}) for tree in trees])
     out = Output(given)
     async with AsyncExitStack() as stack:
@@ -109,3 +114,25 @@ async def test_before_the_handshake_of_an_older_version_nothing_is_answered() ->
     ours = await conversation(mcp_server([Polite, Hostile]), VERSIONS[2], is_begun=False)
     assert ours == await conversation(plain_server(), VERSIONS[2], is_begun=False)
     assert all('"error"' in line for line in ours)
+
+
+class Counted(BaseTool):
+    """Counts its calls."""
+
+    calls = 0
+
+    @operation(read_only=True)
+    async def double(self, number: int) -> int:
+        """Return twice the number."""
+        self.calls += 1
+        return 2 * number
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_a_notification_runs_no_tool(version: str) -> None:
+    tool = Counted()
+    assert await conversation(mcp_server(tool), version) != []
+    answered = tool.calls
+    assert answered > 0
+    await conversation(mcp_server(tool), version, are_notifications=True)
+    assert tool.calls == answered

@@ -94,7 +94,6 @@ class Replica:
                 env={
                     **os.environ,
                     "FAILSOFT_ALLOWED_HOSTS": HOST,
-                    "FAILSOFT_TRUSTED_PROXIES": "127.0.0.1",
                     "FAILSOFT_STATE_URL": f"sqlite:{self._folder}/state.db",
                     "FAILSOFT_SHUTDOWN_GRACE_S": "20",
                 },

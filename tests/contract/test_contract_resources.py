@@ -19,12 +19,14 @@ from failsoft import (
     ConfigurationError,
     DocumentNotFound,
     Runtime,
+    Settings,
     completion,
     mcp_server,
     operation,
     prompt,
     resource,
 )
+from failsoft.metrics import PrometheusRecorder
 from failsoft.tools.docs import Docs
 from tests.contract.surroundings import runtime, write_documents
 from tests.doors import UriTemplate
@@ -179,7 +181,7 @@ async def test_arguments_are_completed(client: Client) -> None:
 
 
 async def test_readings_are_counted_and_are_no_tools() -> None:
-    own = runtime()
+    own = Runtime(settings=Settings(), metrics=PrometheusRecorder())  # the default one has those of all tests
     async with Client(mcp_server(Shelf(runtime=own))) as made:
         assert [tool.name for tool in (await made.list_tools()).tools] == ["count"]
         await made.read_resource("shelf://rules")

@@ -75,7 +75,7 @@ class Lane:
 
     Attributes:
         app: Gets the other requests.
-        is_on: Whether the server has started.
+        is_on: Whether it serves; otherwise it only compares names with headers.
     """
 
     app: ASGIApp

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import resource
 from collections.abc import Iterator
@@ -128,9 +129,11 @@ def test_the_hash_of_an_argument_differs_from_one_call_to_the_next() -> None:
 
 @contextmanager
 def no_descriptors() -> Iterator[None]:
-    """Let no file be opened."""
+    """Let no file be opened; a lower limit would be too low for threads that poll."""
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))
+    next_free = os.dup(0)
+    os.close(next_free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (next_free, limits[1]))
     try:
         yield
     finally:

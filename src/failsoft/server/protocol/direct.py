@@ -47,9 +47,7 @@ class DirectAnswers:
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
         """Answer a request, or pass it on."""
         entry: Any = self._entries.get(ctx.method)
-        is_request = (
-            entry is not None and ctx.request_id is not None
-        )  # not a notification
+        is_request = entry is not None and ctx.request_id is not None  # not a notification
         if not is_request or not self._is_last(ctx.method, entry) or not self._is_plain(ctx):
             return await call_next(ctx)
         if ctx.method == _LIST:

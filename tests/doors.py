@@ -175,10 +175,10 @@ HOMES = {
         "NotARegularFile, OutsideRoots, Recovered, Roots, SameFileTwice, SeveralNames, TooLarge, "
         "Transaction, UnfinishedTransaction, Written"
     ),
-    "failsoft.tools.files.paths.path_syntax": "PATH_BYTES_AT_MOST, names_of",
-    "failsoft.tools.files.transactions.journal": "JournalEntry, JournalRecord, Journals",
-    "failsoft.tools.files.transactions.locks": "GiveUp, Locks, _stripe_of, never",
-    "failsoft.tools.files.transactions.staged_file": "StagedFile",
+    "failsoft.tools.files.journal": "JournalEntry, JournalRecord, Journals",
+    "failsoft.tools.files.locks": "GiveUp, Locks, _stripe_of, never",
+    "failsoft.tools.files.resolving": "PATH_BYTES_AT_MOST, names_of",
+    "failsoft.tools.files.staging": "StagedFile",
     "failsoft.tools.flux.building.building": "Builders",
     "failsoft.tools.flux.building.templates": "TEMPLATES, TemplateData",
     "failsoft.tools.flux.database": "Database, embedded as embedded_module, tables as tables_module",

@@ -146,8 +146,8 @@ _START = "the server can do without; the first call that needs it reports it"
 ALLOWED: dict[str, dict[Finding, str]] = {
     "raw_errors": {
         ("tools/docs/semantic/minilm.py", "_tokenizer_file"): "caught where the model is loaded",
-        ("tools/files/paths/roots.py", "_Walk._step"): _WALK,
-        ("tools/files/paths/roots.py", "_Walk._target"): _WALK,
+        ("tools/files/resolving.py", "Walk._step"): _WALK,
+        ("tools/files/resolving.py", "Walk._target"): _WALK,
         ("tools/edit/arguments.py", "_without_parents"): "a validator of pydantic: the caller gets a violation",
         ("tools/workspace/policies/enforcement.py", "_findings"): "caught below, with every other mistake of a policy",
         ("tools/flux/database/modelseed.py", "_require"): _INPUT,
@@ -168,7 +168,7 @@ ALLOWED: dict[str, dict[Finding, str]] = {
         ("recovery/state/watched.py", "WatchedBackend._find_again"): "the store is asked again, whatever was raised",
         ("server/http/process/workers.py", "_Supervisor.run"): "the workers serve on, and are looked at again",
         ("tools/docs/toolset.py", "Docs._warm_up"): _START,
-        ("tools/files/transactions/transaction.py", "Files.recover"): _START,
+        ("tools/files/transactions.py", "Files.recover"): _START,
         ("tools/flux/database/lookup.py", "Database._warm_up"): _START,
     },
     "swallowed": {

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.tools.files.shelf import Shelf
-from tests.tools.files.transactions.test_failing_disk import each_call_fails
+from tests.tools.files.test_failing_disk import each_call_fails
 from tests.tools.workspace.site import Site
 from tests.tools.workspace.test_real_faults import CHANGE, broken_disk_is_reported
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.thorough import THOROUGH
-from tests.tools.files.transactions.test_crashes import STRIDE, crash
-from tests.tools.files.transactions.test_crowds import crowd
+from tests.tools.files.test_crashes import STRIDE, crash
+from tests.tools.files.test_crowds import crowd
 
 
 @pytest.mark.parametrize("kind", ["ALONE", "TOGETHER"])

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.thorough import THOROUGH
-from tests.tools.files.paths.test_roots_race import SCRIPTS, nothing_outside_is_met
 from tests.tools.files.swapping import made_tree
+from tests.tools.files.test_roots_race import SCRIPTS, nothing_outside_is_met
 from tests.tools.workspace.files.test_path_race import WAYS, race_in_a_workspace
 
 ROUNDS, ENOUGH_S = (10_000, 600) if THOROUGH else (2_000, 3)

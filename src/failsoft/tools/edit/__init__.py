@@ -20,7 +20,7 @@ from failsoft.tools.edit.errors import (
     WriteFailed,
 )
 from failsoft.tools.edit.toolset import Edit
-from failsoft.tools.files.errors import FileNotFound, FileTooLarge, HashMismatch, InvalidEncoding, LockTimeout
+from failsoft.tools.files.faults import FileNotFound, FileTooLarge, HashMismatch, InvalidEncoding, LockTimeout
 
 __all__ = [
     "AmbiguousMatch",

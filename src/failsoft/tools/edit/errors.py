@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from failsoft.framework.errors import Conflict, InvalidArgument, Public, StorageError, Words
-from failsoft.tools.files.errors import RE_READ
+from failsoft.tools.files.faults import RE_READ
 
 
 class MatchNotFound(Conflict):

@@ -11,7 +11,7 @@ from failsoft.tools.edit.context import ambiguous_context, missing_context
 from failsoft.tools.edit.engine import FailedEdit, TextEdit, later_failures
 from failsoft.tools.edit.errors import AmbiguousMatch, MatchNotFound
 from failsoft.tools.edit.request import EditRequest, FileRequest
-from failsoft.tools.files.errors import FileNotFound
+from failsoft.tools.files.faults import FileNotFound
 
 _PREVIEW = 40
 """Characters of an `old_string` that identify an edit."""

@@ -20,7 +20,7 @@ from failsoft.tools.edit.errors import (
     WriteFailed,
 )
 from failsoft.tools.edit.request import EditRequest
-from failsoft.tools.files.errors import FileNotFound, FileTooLarge, HashMismatch, LockTimeout
+from failsoft.tools.files.faults import FileNotFound, FileTooLarge, HashMismatch, LockTimeout
 
 _BY_ERRNO: dict[int, type[ToolError]] = {
     **dict.fromkeys((errno.ENOENT, errno.ENOTDIR), FileNotFound),

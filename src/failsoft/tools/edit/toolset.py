@@ -27,7 +27,7 @@ from failsoft.tools.edit.results import FilesResult, SingleResult, message_of_al
 from failsoft.tools.edit.settings import EditSettings
 from failsoft.tools.edit.work import Work
 from failsoft.tools.files import CLOSED_FOLDER, Files as FilesOnDisk, Roots, name_roots, open_roots
-from failsoft.tools.files.errors import FileNotFound, HashMismatch
+from failsoft.tools.files.faults import FileNotFound, HashMismatch
 
 _KERNEL = (Path("/proc"), Path("/sys"))
 """They expose the secrets of the process, and writing there reconfigures the machine."""

@@ -23,7 +23,7 @@ from failsoft.tools.edit.request import EditRequest, FileRequest
 from failsoft.tools.edit.results import SingleResult, message_of
 from failsoft.tools.edit.settings import EditSettings
 from failsoft.tools.files import Content, FileFault, Files, Transaction, Written
-from failsoft.tools.files.errors import FileTooLarge, HashMismatch, InvalidEncoding
+from failsoft.tools.files.faults import FileTooLarge, HashMismatch, InvalidEncoding
 
 
 @dataclass(slots=True)

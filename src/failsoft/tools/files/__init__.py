@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from failsoft.tools.files.content import Content
+from failsoft.tools.files.commit import Recovered, Written
 from failsoft.tools.files.faults import (
     SPELLING,
     BadSpelling,
@@ -20,13 +20,10 @@ from failsoft.tools.files.faults import (
     TooLarge,
     UnfinishedTransaction,
 )
-from failsoft.tools.files.paths.destination import destination, name_within
-from failsoft.tools.files.paths.listing import EntryKind, FolderEntry, listed, similar_files
-from failsoft.tools.files.paths.roots import CLOSED_FOLDER, Roots
-from failsoft.tools.files.served import name_roots, open_roots
-from failsoft.tools.files.transactions.commit import Written
-from failsoft.tools.files.transactions.recovering import Recovered
-from failsoft.tools.files.transactions.transaction import Files, Transaction
+from failsoft.tools.files.reading import Content
+from failsoft.tools.files.roots import CLOSED_FOLDER, Roots, destination, name_within
+from failsoft.tools.files.served import EntryKind, FolderEntry, listed, name_roots, open_roots, similar_files
+from failsoft.tools.files.transactions import Files, Transaction
 
 __all__ = [
     "CLOSED_FOLDER",

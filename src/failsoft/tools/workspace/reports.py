@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.threads import is_given_up
 from failsoft.tools.files import BadSpelling, FileFault, Files, OutsideRoots, destination
-from failsoft.tools.files.paths.path_syntax import names_of
+from failsoft.tools.files.resolving import names_of
 from failsoft.tools.workspace.files.fault_mapping import to_error
 from failsoft.tools.workspace.files.read_back import require_on_disk
 from failsoft.tools.workspace.results import WrittenReport

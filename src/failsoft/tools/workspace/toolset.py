@@ -14,7 +14,7 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.operation import operation
 from failsoft.framework.errors import NextStep, ToolError
 from failsoft.tools.files import Files
-from failsoft.tools.files.errors import HashMismatch
+from failsoft.tools.files.faults import HashMismatch
 from failsoft.tools.workspace.arguments import (
     Content,
     ExpectedHash,

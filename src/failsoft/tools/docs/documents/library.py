@@ -17,7 +17,7 @@ from failsoft.tools.docs.documents.path_syntax import (
 )
 from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.files import FileFault
-from failsoft.tools.files.paths.resolved_path import LIST_FLAGS
+from failsoft.tools.files.resolving import LIST_FLAGS
 
 
 class LibraryEntry(NamedTuple):

@@ -30,8 +30,8 @@ from failsoft.tools.files import (
     SeveralNames,
     TooLarge,
 )
-from failsoft.tools.files.content import read
-from failsoft.tools.files.paths.resolved_path import LIST_FLAGS
+from failsoft.tools.files.reading import read
+from failsoft.tools.files.resolving import LIST_FLAGS
 
 DOCUMENT_BYTES_AT_MOST = 2_000_000
 _TRIES = 5

@@ -20,7 +20,7 @@ from failsoft.tools.docs.errors import ExternalDocsNotPromotable
 from failsoft.tools.docs.projects.project import Project, level_of
 from failsoft.tools.docs.results import PromotedDocument
 from failsoft.tools.files import ChangedOnDisk, DiskFault, FileFault, Files, LockWaitExceeded, OutsideRoots
-from failsoft.tools.files.errors import HashMismatch
+from failsoft.tools.files.faults import HashMismatch
 
 
 def promote(

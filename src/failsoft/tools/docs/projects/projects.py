@@ -35,7 +35,7 @@ from failsoft.tools.docs.projects.doc_types import DocTypes
 from failsoft.tools.docs.projects.project import ExternalFolder, Project, index_options
 from failsoft.tools.docs.search.index import DocumentIndex, IndexOptions
 from failsoft.tools.files import DiskFault, FileFault, OutsideRoots, Roots
-from failsoft.tools.files.content import read
+from failsoft.tools.files.reading import read
 
 DEFAULT_HANDLE = "default"
 """The handle of the implicit project of a server's root."""

@@ -18,7 +18,7 @@ from failsoft.tools.files import (
     open_roots,
     similar_files,
 )
-from failsoft.tools.files.content import read
+from failsoft.tools.files.reading import read
 from failsoft.tools.flux.errors.files import InputFileNotFound, InvalidInputFile
 
 _BYTES_AT_MOST = 64_000_000

@@ -11,7 +11,7 @@ from failsoft.framework.errors import DeadlineExceeded, ToolError
 from failsoft.framework.errors.violations import Reason, Violation
 from failsoft.framework.text import quoted
 from failsoft.tools import files
-from failsoft.tools.files.errors import FileNotFound, FileTooLarge, HashMismatch, LockTimeout
+from failsoft.tools.files.faults import FileNotFound, FileTooLarge, HashMismatch, LockTimeout
 from failsoft.tools.workspace.files.file_errors import FileAlreadyExists, FileReadFailed, FileWriteFailed
 from failsoft.tools.workspace.files.path_errors import InvalidPath, OutsideWorkspace, PathNotFound, PathTraversalBlocked
 from failsoft.tools.workspace.sessions.errors import SessionInitializationFailed

@@ -20,7 +20,7 @@ from failsoft.tools.files import (
     name_within,
     similar_files,
 )
-from failsoft.tools.files.errors import FileNotFound, FileTooLarge, InvalidEncoding
+from failsoft.tools.files.faults import FileNotFound, FileTooLarge, InvalidEncoding
 from failsoft.tools.workspace.files.fault_mapping import Action, changed, to_error
 from failsoft.tools.workspace.files.path_errors import PathNotFound
 from failsoft.tools.workspace.files.read_back import require_on_disk

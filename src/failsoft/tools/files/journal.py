@@ -21,7 +21,7 @@ from typing import Any
 
 from failsoft.framework.audit.places import make_private
 from failsoft.tools.files.faults import DiskFault
-from failsoft.tools.files.paths.resolved_path import sync_folder
+from failsoft.tools.files.resolving import sync_folder
 
 _VERSION = 1
 _ENDING = ".journal"

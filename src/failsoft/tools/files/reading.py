@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from failsoft.tools.files.faults import ChangedOnDisk, DiskFault, SeveralNames, TooLarge
-from failsoft.tools.files.paths.resolved_path import ResolvedPath
+from failsoft.tools.files.resolving import ResolvedPath
 
 _TRIES = 5
 _CHUNK_BYTES = 1 << 20

@@ -6,6 +6,7 @@ so that recovery can repeat it: it inspects the disk to see whether it was done 
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import itertools
@@ -16,11 +17,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from failsoft.tools.files.content import Content, Identity, identity_of
 from failsoft.tools.files.faults import ChangedOnDisk, DiskFault, Step
-from failsoft.tools.files.metadata import copy_metadata
-from failsoft.tools.files.paths.resolved_path import ResolvedPath
-from failsoft.tools.files.transactions.journal import JournalEntry
+from failsoft.tools.files.journal import JournalEntry
+from failsoft.tools.files.reading import Content, Identity, identity_of
+from failsoft.tools.files.resolving import ResolvedPath
 
 State: TypeAlias = Literal["todo", "done", "foreign", "lost"]
 """Not replaced yet; replaced; changed by another program; not replaced, and the staged content is missing or torn."""
@@ -31,6 +31,10 @@ _NO_LINKS = frozenset({errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EOPNOTSUP
 """Errors of file systems without hard links, and of the kernel's `protected_hardlinks`."""
 _CHUNK_BYTES = 1 << 16
 """Small enough for the allocator to reuse; larger chunks are mapped anew each time."""
+
+_NOT_COPIED = frozenset({"security.capability", "security.ima", "security.evm"})
+"""They certify the content; the kernel removes them on every write, too."""
+_SERIOUS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
 
 
 class StagedFile:
@@ -322,3 +326,60 @@ def _holds(file: int, data: bytes) -> bool:
             return False
         place += len(chunk)
     return place == len(data)
+
+
+def copy_metadata(source: int, target: int) -> None:
+    """Copy the metadata of the open file `source` to the open file `target`, as far as permitted.
+
+    The mode is set last, since a change of owner clears its set-id bits; without the same owner they are not set.
+
+    Raises:
+        OSError: Not even the mode can be set, or the disk fails.
+    """
+    facts = os.fstat(source)
+    is_same_owner = _copy_owner(facts, target)
+    _copy_attributes(source, target)
+    mode = stat.S_IMODE(facts.st_mode)
+    os.fchmod(target, mode if is_same_owner else mode & ~(stat.S_ISUID | stat.S_ISGID))
+
+
+def _copy_owner(facts: os.stat_result, target: int) -> bool:
+    wanted = (facts.st_uid, facts.st_gid)
+    for owner in (facts.st_uid, -1):
+        now = os.fstat(target)
+        if (now.st_uid, now.st_gid) == wanted:
+            break
+        with contextlib.suppress(PermissionError):
+            os.fchown(target, owner, facts.st_gid)
+    now = os.fstat(target)
+    return (now.st_uid, now.st_gid) == wanted
+
+
+def _copy_attributes(source: int, target: int) -> None:
+    """Copy the permitted attributes, and remove those that `target` inherited from its folder (access lists)."""
+    if not hasattr(os, "listxattr"):
+        return
+    wanted = _attributes(source)
+    for name in _attributes(target) - wanted:
+        with _where_permitted():
+            os.removexattr(target, name)
+    for name in sorted(wanted - _NOT_COPIED):
+        with _where_permitted():
+            os.setxattr(target, name, os.getxattr(source, name))
+
+
+def _attributes(file: int) -> set[str]:
+    found: set[str] = set()
+    with _where_permitted():
+        found.update(os.listxattr(file))
+    return found
+
+
+@contextmanager
+def _where_permitted() -> Iterator[None]:
+    """Ignore missing permission and unsupported attributes, but not a full or failing disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _SERIOUS:
+            raise

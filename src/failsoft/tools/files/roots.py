@@ -1,7 +1,7 @@
 """Allowed folders, and TOCTOU-safe resolution of paths in them, name by name with open descriptors.
 
 A check of the path's text is not enough: links may lead elsewhere, and a folder may be replaced by a link between the
-check and the use. So the kernel never follows a link here: links are read and followed in this module.
+check and the use. So the kernel never follows a link here: links are read and followed in `resolving`.
 """
 
 from __future__ import annotations
@@ -9,29 +9,33 @@ from __future__ import annotations
 import copy
 import errno
 import os
-import stat
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple, Self
 
 from failsoft.framework.audit.places import is_known_log
 from failsoft.framework.files import folded, protected_files
 from failsoft.tools.files.faults import BadSpelling, DiskFault, OutsideRoots
-from failsoft.tools.files.paths.path_syntax import names_of
-from failsoft.tools.files.paths.resolved_path import FOLDER_FLAGS, LIST_FLAGS, ResolvedPath, sync_folder
+from failsoft.tools.files.resolving import (
+    FOLDER_FLAGS,
+    LIST_FLAGS,
+    ResolvedPath,
+    SwappedError,
+    Walk,
+    names_of,
+    split_names,
+    sync_folder,
+)
 
 CLOSED_FOLDER = ".failsoft"
 """The server's own folder in a workspace, which toolsets close to tools at any depth."""
 
-_LINKS_AT_MOST = 40
 _SWAPS_AT_MOST = 20
-_STEPS_AT_MOST = 20_000
-"""Each `..` of a link restarts at the root, so a few crafted links could take minutes to resolve."""
 _MADE_AT_MOST = 32
 """Folders created for one path; each stays open until the call ends."""
-_NO_FOLDER = frozenset({errno.ENOTDIR, errno.ELOOP})
-"""Errors of opening a link as a folder, depending on the system."""
+_LACKING_AT_MOST = 33
+"""Names at the end of a path that need not exist: the folders that one call creates, and the file."""
 
 
 class _Way(NamedTuple):
@@ -40,10 +44,6 @@ class _Way(NamedTuple):
     spelling: tuple[str, ...]
     root: str
     names: tuple[str, ...]
-
-
-class _SwappedError(Exception):
-    """The file was replaced between two system calls."""
 
 
 class Roots:
@@ -76,8 +76,8 @@ class Roots:
 
     def _ways_to(self, given: str, real: str) -> list[_Way]:
         root = next(root for root in self.folders if real == root or _is_within(real, root))
-        names = _names(real)[len(_names(root)) :]
-        return [_Way(_names(spelling), root, names) for spelling in (given, real)]
+        names = split_names(real)[len(split_names(root)) :]
+        return [_Way(split_names(spelling), root, names) for spelling in (given, real)]
 
     @classmethod
     def anywhere(cls, *, off_limits: Sequence[Path] = ()) -> Self:
@@ -100,7 +100,7 @@ class Roots:
         """
         other = copy.copy(self)
         other.relative = True
-        other._first, other._confined = folder, _names(folder)  # noqa: SLF001 - a copy of ourselves
+        other._first, other._confined = folder, split_names(folder)  # noqa: SLF001 - a copy of ourselves
         return other
 
     @contextmanager
@@ -127,12 +127,12 @@ class Roots:
         """Return the resolved path as `place` does; the caller must close it."""
         names = names_of(path, relative=self.relative)
         if not path.startswith("/"):
-            names = (*_names(self._first), *names)
+            names = (*split_names(self._first), *names)
         try:
             for _ in range(_SWAPS_AT_MOST):
                 try:
-                    return _Walk(self, path, follow=follow).to(names)
-                except _SwappedError:
+                    return Walk(self, path, follow=follow).to(names)
+                except SwappedError:
                     continue
         except OSError as error:
             raise DiskFault(path, errno=error.errno or 0, step="find") from error
@@ -164,7 +164,7 @@ class Roots:
         for way in self._ways:
             if names[: len(way.spelling)] == way.spelling:
                 rest = (*way.names, *names[len(way.spelling) :])
-                if not self._confined or (*_names(way.root), *rest)[: len(self._confined)] == self._confined:
+                if not self._confined or (*split_names(way.root), *rest)[: len(self._confined)] == self._confined:
                     return way.root, rest
         raise OutsideRoots(path)
 
@@ -179,7 +179,7 @@ class Roots:
 
     def allows(self, real_path: str) -> bool:
         """Return whether a path in the roots, absolute and without links, is not off limits."""
-        names = _names(real_path)
+        names = split_names(real_path)
         if names[: len(self._confined)] != self._confined:
             return False
         shape = _shape(names)
@@ -234,120 +234,6 @@ class Roots:
         return lacking[::-1]
 
 
-class _Walk:
-    """The resolution of one path: its present folder, and how many links it may still follow."""
-
-    def __init__(self, roots: Roots, path: str, *, follow: bool) -> None:
-        self.roots = roots
-        self.path = path
-        self.follow = follow
-        self.links = _LINKS_AT_MOST if follow else 0
-        self.steps = _STEPS_AT_MOST
-        self.folder = -1
-        self.root = ""
-        self.names: list[str] = []
-
-    def to(self, names: tuple[str, ...]) -> ResolvedPath:
-        try:
-            last = self._descend(names)
-            names = (*self.names, last) if last else tuple(self.names)
-            place = ResolvedPath(self.path, self.root, names, last or ".", self.folder)
-            self.roots.guard(place)
-        except BaseException:
-            self._leave()
-            raise
-        return place
-
-    def _descend(self, names: tuple[str, ...]) -> str:
-        """Open the folder of the last name, and return that name, which is not a link and may not exist."""
-        pending = self._begin(*self.roots.enter(names, self.path))
-        while pending:
-            name = pending.pop()
-            if name == "..":
-                self._climb()
-            elif name == ".":
-                continue
-            elif (target := self._step(name, is_last=not pending)) is not None:
-                pending.extend(self._follow(target))
-            elif not pending:
-                return name
-        return ""
-
-    def _begin(self, root: str, names: Sequence[str]) -> list[str]:
-        """Open the root, and return the remaining names in reverse order."""
-        self._leave()
-        # The operator controls the path of the root, so links in it are followed.
-        self.folder = os.open(root, FOLDER_FLAGS & ~os.O_NOFOLLOW)
-        self.root = root
-        self.names = []
-        return list(reversed(names))
-
-    def _step(self, name: str, *, is_last: bool) -> str | None:
-        """Open the folder, unless it is the last name; return the target instead if the name is a link."""
-        self.steps -= 1
-        if self.steps < 0:
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-        if is_last:
-            return self._target(name, None) if self.follow and self._is_link(name) else None
-        try:
-            folder = os.open(name, FOLDER_FLAGS, dir_fd=self.folder)
-        except OSError as error:
-            if error.errno not in _NO_FOLDER:
-                raise
-            return self._target(name, error)
-        self._leave()
-        self.folder = folder
-        self.names.append(name)
-        return None
-
-    def _is_link(self, name: str) -> bool:
-        try:
-            return stat.S_ISLNK(os.stat(name, dir_fd=self.folder, follow_symlinks=False).st_mode)
-        except FileNotFoundError:
-            return False
-
-    def _target(self, name: str, refusal: OSError | None) -> str:
-        """Return the target of the link; if it is not a link, raise `refusal`, or `_SwappedError` if replaced."""
-        try:
-            target = os.readlink(name, dir_fd=self.folder)
-        except OSError as error:
-            if error.errno != errno.EINVAL:
-                raise
-            if refusal is not None and not stat.S_ISDIR(
-                os.stat(name, dir_fd=self.folder, follow_symlinks=False).st_mode
-            ):
-                raise refusal from None
-            raise _SwappedError from None
-        if not self.links:
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-        self.links -= 1
-        return target
-
-    def _follow(self, target: str) -> list[str]:
-        """Return the names in a link's target; an absolute target restarts at the root that contains it."""
-        names = _names(target)
-        if target.startswith("/"):
-            return self._begin(*self.roots.enter(names, self.path))
-        return list(reversed(names))
-
-    def _climb(self) -> None:
-        """Resolve the parent from the root again, since `..` of a descriptor changes when its folder is moved."""
-        if not self.names and self.root != "/":
-            raise OutsideRoots(self.path)
-        for name in reversed(self._begin(self.root, self.names[:-1])):
-            if self._step(name, is_last=False) is not None:
-                raise _SwappedError
-
-    def _leave(self) -> None:
-        if self.folder >= 0:
-            os.close(self.folder)
-            self.folder = -1
-
-
-def _names(path: str) -> tuple[str, ...]:
-    return tuple(name for name in path.split("/") if name and name != ".")
-
-
 def _make(place: ResolvedPath, path: str, made: list[ResolvedPath]) -> None:
     """Create a folder unless it exists by now, and append it to `made`."""
     place.require_unprotected()
@@ -362,12 +248,55 @@ def _make(place: ResolvedPath, path: str, made: list[ResolvedPath]) -> None:
 
 
 def _is_within(path: str, folder: str) -> bool:
-    return path != folder and _names(path)[: len(_names(folder))] == _names(folder)
+    return path != folder and split_names(path)[: len(split_names(folder))] == split_names(folder)
 
 
 def _shapes(paths: Sequence[Path]) -> list[tuple[str, ...]]:
-    return [_shape(_names(os.path.realpath(path))) for path in paths]
+    return [_shape(split_names(os.path.realpath(path))) for path in paths]
 
 
 def _shape(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(map(folded, names))
+
+
+def destination(roots: Roots, path: str) -> str:
+    """Return the absolute path without links of the file that would be written.
+
+    Args:
+        roots: The allowed folders.
+        path: As the caller wrote it.
+
+    Raises:
+        BadSpelling: No file can have this path here, or (`deep`) it lacks too many folders.
+        OutsideRoots: It leads out of the roots, or to what is off limits.
+        DiskFault: The operating system reports an error.
+    """
+    names = names_of(path, relative=roots.relative)
+    beginning = "/" if path.startswith("/") else ""
+    for count in range(len(names), max(0, len(names) - _LACKING_AT_MOST - 1), -1):
+        try:
+            with roots.place(beginning + "/".join(names[:count])) as place:
+                return "/".join((place.real_path, *names[count:]))
+        except DiskFault as fault:
+            if fault.errno != errno.ENOENT or count == 1:
+                raise DiskFault(path, errno=fault.errno, step=fault.step) from fault
+    raise BadSpelling(path, reason="deep")
+
+
+def name_within(roots: Roots, path: str, folder: str) -> str:
+    """Return a path as it was named, relative to a folder: without empty names and `.`, and with links as they are.
+
+    Args:
+        roots: The allowed folders.
+        path: As the caller wrote it.
+        folder: The folder that relative paths are relative to, without links.
+
+    Raises:
+        BadSpelling: No file can have this path here.
+        OutsideRoots: It is absolute, and does not lie in the folder.
+    """
+    names = names_of(path, relative=roots.relative)
+    if not path.startswith("/"):
+        return str(PurePosixPath(*names))
+    root, rest = roots.enter(names, path)
+    return str(PurePosixPath(root, *rest).relative_to(folder))

@@ -11,14 +11,13 @@ from pathlib import Path
 
 from failsoft.framework.files import protected_files, state_folder as user_state_folder
 from failsoft.framework.safe.author_reports import logger
-from failsoft.tools.files.content import Content, read
+from failsoft.tools.files.commit import FileChange, Recovered, Written, commit, recover
 from failsoft.tools.files.faults import GivenUp, LockWaitExceeded, SameFileTwice, SeveralNames, UnfinishedTransaction
-from failsoft.tools.files.paths.resolved_path import ResolvedPath
-from failsoft.tools.files.paths.roots import Roots
-from failsoft.tools.files.transactions.commit import FileChange, Written, commit
-from failsoft.tools.files.transactions.journal import Journals, journal_faults
-from failsoft.tools.files.transactions.locks import GiveUp, Locks, never
-from failsoft.tools.files.transactions.recovering import Recovered, recover
+from failsoft.tools.files.journal import Journals, journal_faults
+from failsoft.tools.files.locks import GiveUp, Locks, never
+from failsoft.tools.files.reading import Content, read
+from failsoft.tools.files.resolving import ResolvedPath
+from failsoft.tools.files.roots import Roots
 
 
 class Transaction:

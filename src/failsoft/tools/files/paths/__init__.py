@@ -1,1 +1,0 @@
-"""Paths below a root, resolved without following links out of it."""

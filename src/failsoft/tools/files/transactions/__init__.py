@@ -1,1 +1,0 @@
-"""Atomic changes of one or many files, with a journal."""

@@ -170,11 +170,7 @@ HOMES = {
     "failsoft.tools.edit.context": "CONTEXT_BYTES_AT_MOST, ambiguous_context, missing_context, window",
     "failsoft.tools.edit.engine": "Edited, FailedEdit, TextEdit, TextTooLong, apply_edits, as_crlf, is_crlf",
     "failsoft.tools.edit.settings": "EditSettings",
-    "failsoft.tools.files": (
-        "BadSpelling, ChangedOnDisk, DiskFault, FileFault, Files, GivenUp, LockWaitExceeded, "
-        "NotARegularFile, OutsideRoots, Recovered, Roots, SameFileTwice, SeveralNames, TooLarge, "
-        "Transaction, UnfinishedTransaction, Written"
-    ),
+    "failsoft.tools.files": "FaultTable, FileFault, Files, Recovered, Roots, Transaction, Written, kind_of",
     "failsoft.tools.files.journal": "JournalEntry, JournalRecord, Journals",
     "failsoft.tools.files.locks": "GiveUp, Locks, _stripe_of, never",
     "failsoft.tools.files.resolving": "PATH_BYTES_AT_MOST, names_of",

@@ -15,7 +15,7 @@ import pytest
 from failsoft import Middleware, ToolError
 from failsoft.tools.docs import Docs
 from tests.contract.surroundings import runtime, write_documents
-from tests.doors import DiskFault, DocsSettings, Transaction, registry
+from tests.doors import DocsSettings, FileFault, Transaction, registry
 from tests.each import each
 
 pytestmark = pytest.mark.anyio
@@ -163,7 +163,7 @@ async def test_a_disk_that_cannot_be_written_is_a_fault_of_the_file_system(
     await server.activated()
 
     def full(*_: object, **__: object) -> None:
-        raise DiskFault("guide/good.md", errno=errno.ENOSPC, step="stage")
+        raise FileFault.from_os(errno.ENOSPC, "guide/good.md", step="stage")
 
     monkeypatch.setattr(Transaction, "commit", full)
     error = await server.failure("promote_document", path="guide/good.md", level="critical")

@@ -13,16 +13,8 @@ import pytest
 from failsoft import AuditLog, BaseTool, Runtime, Settings, operation
 from failsoft.tools.docs import Docs
 from failsoft.tools.edit import Edit
-from tests.doors import (
-    DocsSettings,
-    EditSettings,
-    Files,
-    OutsideRoots,
-    Roots,
-    default_head,
-    default_key_file,
-    protected_files,
-)
+from tests.doors import DocsSettings, EditSettings, Files, Roots, default_head, default_key_file, protected_files
+from tests.tools.files.faults import raises
 from tests.tools.workspace.site import Site
 from tests.zygote import PYTHON
 
@@ -116,7 +108,7 @@ def test_a_hard_link_to_the_key_is_neither_read_nor_replaced(served: Path, runti
     own = Writer(served, runtime)
     call(own, "overwrite", path=str(served / "nothing"))
     os.link(default_key_file(), served / "link")
-    with pytest.raises(OutsideRoots):
+    with raises("outside"):
         own.files.read(str(served / "link"), bytes_at_most=1_000)
     assert not call(own, "overwrite", path=str(served / "link"))["success"]
 
@@ -127,7 +119,7 @@ def test_the_commit_looks_again_at_what_the_path_led_to(served: Path, runtime: R
         work.read(str(served / "mine.txt"), bytes_at_most=100)
         work.replace(str(served / "mine.txt"), b"two")
         protected_files.add(files, served / "mine.txt")
-        with pytest.raises(OutsideRoots):
+        with raises("outside"):
             work.commit()
     assert (served / "mine.txt").read_text() == "one"
     assert [path.name for path in served.iterdir() if path.name.startswith(".failsoft")] == []
@@ -139,7 +131,7 @@ def test_a_backup_takes_no_protected_name(served: Path) -> None:
     with files.transaction([str(served / "mine.txt")]) as work:
         work.read(str(served / "mine.txt"), bytes_at_most=100)
         work.replace(str(served / "mine.txt"), b"two", backup=True)
-        with pytest.raises(OutsideRoots):
+        with raises("outside"):
             work.commit()
     assert not (served / "mine.txt.bak").exists()
 
@@ -147,7 +139,7 @@ def test_a_backup_takes_no_protected_name(served: Path) -> None:
 def test_no_folder_is_made_in_place_of_a_protected_file(served: Path) -> None:
     files = Files(Roots([served]))
     protected_files.add(files, served / "later.toml")
-    with pytest.raises(OutsideRoots), files.roots.parents(str(served / "later.toml" / "x")):
+    with raises("outside"), files.roots.parents(str(served / "later.toml" / "x")):
         pass
 
 

@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.doors import ChangedOnDisk, DiskFault, FileFault, Files
+from tests.doors import FileFault, Files
+from tests.tools.files.faults import raises
 from tests.tools.files.faulty_system import failing, watched
 from tests.tools.files.shelf import Shelf
 
@@ -70,7 +71,7 @@ def each_call_fails(shelf: Shelf, kind: str, error: int) -> None:
 
     for number in range(1, calls_of(shelf, change) + 1):
         fault = fault_of(shelf, change, error, range(number, number + 1))
-        assert fault is None or (isinstance(fault, DiskFault) and fault.errno == error)
+        assert fault is None or fault.errno == error
         said[assert_is_true_to_the_disk(shelf, fault, after)] += 1
 
     assert {"none", "applied", "success"} == set(said)
@@ -114,7 +115,7 @@ def test_a_file_that_is_swapped_before_its_rename_takes_the_others_back(
         if name == "rename" and str(arguments[0]).startswith(".failsoft-"):
             (shelf.root / "b").write_bytes(b"theirs")
 
-    with watched(interfere), pytest.raises(ChangedOnDisk) as caught:
+    with watched(interfere), raises("changed") as caught:
         shelf.change(files)
 
     assert caught.value.path == shelf.path("b")
@@ -131,7 +132,7 @@ def test_a_file_that_appears_with_the_same_bytes_is_not_ours_to_take_away(shelf:
         if name == "link" and arguments[1] == "c":
             (shelf.root / "c").write_bytes(shelf.data("c", "new "))
 
-    with watched(interfere), pytest.raises(DiskFault) as caught:
+    with watched(interfere), raises() as caught:
         shelf.change(files)
 
     assert (caught.value.errno, caught.value.effect) == (errno.EEXIST, "none")
@@ -146,7 +147,7 @@ def test_alone_it_is_not_taken_for_ours_either(shelf: Shelf) -> None:
         if name == "link" and arguments[1] == "c":
             (shelf.root / "c").write_bytes(b"same")
 
-    with watched(interfere), pytest.raises(DiskFault) as caught:
+    with watched(interfere), raises() as caught:
         make_one(files, shelf.path("c"), b"same")
 
     assert (caught.value.errno, caught.value.effect) == (errno.EEXIST, "none")
@@ -171,7 +172,7 @@ def test_the_new_contents_are_gone_for_good_before_the_old_ones_come_back(shelf:
             calls.clear()
             raise OSError(errno.EIO, "Input/output error")
 
-    with watched(interfere), pytest.raises(DiskFault) as caught:
+    with watched(interfere), raises() as caught:
         shelf.change(files)
 
     way_back = [call for call in calls if call.startswith(("rename", "unlink", "fsync"))]
@@ -192,7 +193,7 @@ def test_where_the_old_content_is_gone_the_answer_says_so_and_its_backup_stays(s
             kept.unlink()
             raise OSError(errno.EIO, "Input/output error")
 
-    with watched(interfere), pytest.raises(DiskFault) as caught:
+    with watched(interfere), raises() as caught:
         shelf.change(files)
 
     assert (caught.value.effect, caught.value.backups) == ("unknown", {shelf.path("a"): shelf.path("a.bak")})

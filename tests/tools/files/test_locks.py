@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors import Files, GivenUp, Locks, LockWaitExceeded, Roots, _stripe_of
+from tests.doors import FileFault, Files, Locks, Roots, _stripe_of
+from tests.tools.files.faults import raises
 from tests.zygote import PYTHON
 
 BOUND_S = 60.0
@@ -80,13 +81,13 @@ def test_a_file_that_another_process_holds_is_not_had_in_time(
     files: Files, root: Path, state: Path, pair: tuple[Path, Path]
 ) -> None:
     with held_elsewhere(root, state, pair[0]):
-        with pytest.raises(LockWaitExceeded) as caught, files.transaction([str(path) for path in pair], wait_s=0.05):
+        with raises("locked") as caught, files.transaction([str(path) for path in pair], wait_s=0.05):
             pass
         with files.transaction([str(pair[1])], wait_s=0):
             pass
 
     assert caught.value.path == str(pair[0])
-    assert caught.value.waited_s >= 0.05
+    assert caught.value.facts["waited_s"] >= 0.05
     assert caught.value.effect == "none"
 
 
@@ -106,7 +107,7 @@ def test_a_file_that_another_thread_holds_is_not_had_in_time(files: Files, pair:
 
     with (
         files.transaction([str(pair[0])]),
-        pytest.raises(LockWaitExceeded),
+        raises("locked"),
         other.transaction([str(pair[0].parent / "link")], wait_s=0),
     ):
         pass
@@ -114,13 +115,13 @@ def test_a_file_that_another_thread_holds_is_not_had_in_time(files: Files, pair:
 
 def test_an_abandoned_call_stops_waiting(files: Files, pair: tuple[Path, Path]) -> None:
     gone = threading.Event()
-    faults: list[BaseException] = []
+    faults: list[FileFault] = []
 
     def wait() -> None:
         try:
             with files.transaction([str(pair[0])], wait_s=1_000, give_up=gone.is_set):
                 pass
-        except GivenUp as fault:
+        except FileFault as fault:
             faults.append(fault)
 
     waiter = threading.Thread(target=wait)
@@ -129,7 +130,7 @@ def test_an_abandoned_call_stops_waiting(files: Files, pair: tuple[Path, Path]) 
         gone.set()
         waiter.join(BOUND_S)
 
-    assert [type(fault) for fault in faults] == [GivenUp]
+    assert [fault.kind for fault in faults] == ["given_up"]
 
 
 def test_a_call_that_stops_waiting_in_a_process_gives_back_what_it_had(
@@ -137,7 +138,7 @@ def test_a_call_that_stops_waiting_in_a_process_gives_back_what_it_had(
 ) -> None:
     with held_elsewhere(root, state, pair[1]):
         for _ in range(3):
-            with pytest.raises(GivenUp), files.transaction([str(path) for path in pair], give_up=lambda: True):
+            with raises("given_up"), files.transaction([str(path) for path in pair], give_up=lambda: True):
                 pass
         with files.transaction([str(pair[0])], wait_s=0):
             pass

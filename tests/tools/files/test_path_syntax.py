@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.doors import PATH_BYTES_AT_MOST, BadSpelling, folded, names_of
+from tests.doors import PATH_BYTES_AT_MOST, folded, names_of
+from tests.tools.files.faults import raises
 
 REFUSED = {
     "": "empty",
@@ -34,17 +35,17 @@ REFUSED = {
 
 @pytest.mark.parametrize(("path", "reason"), REFUSED.items(), ids=[ascii(path)[:40] for path in REFUSED])
 def test_a_path_that_no_file_can_have_is_refused_for_its_reason(path: str, reason: str) -> None:
-    with pytest.raises(BadSpelling) as caught:
+    with raises() as caught:
         names_of(path)
 
-    assert (caught.value.reason, caught.value.path, caught.value.effect) == (reason, path, "none")
+    assert (caught.value.kind, caught.value.path, caught.value.effect) == (reason, path, "none")
 
 
 def test_a_relative_path_is_taken_where_it_is_asked_for_but_never_one_that_leads_up() -> None:
     assert names_of("a/b", relative=True) == ("a", "b")
-    with pytest.raises(BadSpelling) as caught:
+    with raises() as caught:
         names_of("a/../b", relative=True)
-    assert caught.value.reason == "parent"
+    assert caught.value.kind == "parent"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors import ChangedOnDisk, DiskFault, Files, Roots, TooLarge
+from tests.doors import Files, Roots
+from tests.tools.files.faults import raises
 
 HALF = 100_000
 
@@ -34,16 +35,16 @@ def test_an_empty_file_is_read(files: Files, root: Path) -> None:
 def test_a_file_above_the_limit_is_not_read(files: Files, root: Path) -> None:
     (root / "file").write_bytes(b"12345")
 
-    with pytest.raises(TooLarge) as caught:
+    with raises("too_large") as caught:
         files.read(str(root / "file"), bytes_at_most=4)
 
-    assert (caught.value.size_bytes, caught.value.limit_bytes) == (5, 4)
+    assert caught.value.facts == {"size_bytes": 5, "limit_bytes": 4}
 
 
 def test_a_file_that_says_it_is_empty_is_bounded_by_what_is_read(files: Files, tmp_path: Path) -> None:
     everywhere = Files(Roots.anywhere(), state_folder=tmp_path / "state")
 
-    with pytest.raises(TooLarge):
+    with raises("too_large"):
         everywhere.read("/proc/self/maps", bytes_at_most=10)
 
 
@@ -83,13 +84,13 @@ def test_a_file_that_is_written_in_place_again_and_again_is_not_read(
 ) -> None:
     file = written_while_read(1_000)
 
-    with pytest.raises(ChangedOnDisk):
+    with raises("changed"):
         files.read(str(file), bytes_at_most=2 * HALF)
 
 
 def test_a_missing_file_and_a_missing_folder_are_reported_by_the_system(files: Files, root: Path) -> None:
     for path in ("gone", "gone/file"):
-        with pytest.raises(DiskFault) as caught:
+        with raises() as caught:
             files.read(str(root / path), bytes_at_most=1)
         assert caught.value.step == "find"
         assert isinstance(caught.value.__cause__, FileNotFoundError | None)

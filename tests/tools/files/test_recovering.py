@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors import Files, Journals, LockWaitExceeded, Recovered, Roots, UnfinishedTransaction
+from tests.doors import Files, Journals, Recovered, Roots
+from tests.tools.files.faults import raises
 from tests.tools.files.killed import TIMES, crash
 from tests.tools.files.shelf import LIMIT, NEW, OLD, Shelf
 from tests.zygote import PYTHON
@@ -178,7 +179,7 @@ class TestElsewhere:
         shelf = crash(tmp_path, 1)
         guarded = Files(Roots([shelf.root], off_limits=[shelf.root / "c"]), state_folder=shelf.state)
 
-        with pytest.raises(UnfinishedTransaction) as caught:
+        with raises("unfinished") as caught:
             read(guarded, shelf, "b")
 
         assert (caught.value.path, caught.value.effect) == (shelf.path("b"), "none")
@@ -208,7 +209,7 @@ class TestAtTheSameTime:
         with files.transaction([shelf.path("b")], wait_s=0):
             hidden.rename(shelf.state / "journals" / held)
             assert [found.outcome for found in shelf.files().recover()] == ["waiting"]
-            with pytest.raises(LockWaitExceeded), shelf.files().transaction([shelf.path("b")], wait_s=0):
+            with raises("locked"), shelf.files().transaction([shelf.path("b")], wait_s=0):
                 pass
         assert [found.outcome for found in shelf.files().recover()] == ["forward"]
 

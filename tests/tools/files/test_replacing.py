@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors import ChangedOnDisk, DiskFault, Files, GivenUp, Roots, SameFileTwice, Written
+from tests.doors import FileFault, Files, Roots, Written
 from tests.open_files import open_files
+from tests.tools.files.faults import raises
 
 LIMIT = 10_000_000
 
@@ -143,7 +144,7 @@ class TestCreating:
         assert hidden(root) == []
 
     def test_a_file_that_exists_is_not_overwritten(self, files: Files, file: Path) -> None:
-        with pytest.raises(DiskFault) as caught:
+        with raises() as caught:
             create(files, file, b"made")
 
         assert (caught.value.errno, caught.value.effect) == (errno.EEXIST, "none")
@@ -155,7 +156,7 @@ class TestCreating:
         with files.transaction([path]) as work:
             work.create(path, b"made")
             (root / "new").write_bytes(b"theirs")
-            with pytest.raises(DiskFault) as caught:
+            with raises() as caught:
                 work.commit()
 
         assert caught.value.errno == errno.EEXIST
@@ -191,7 +192,7 @@ class TestBackups:
         file = root / ("n" * 253)
         file.write_bytes(b"old")
 
-        with pytest.raises(DiskFault) as caught:
+        with raises() as caught:
             replace(files, file, b"new", backup=True)
 
         assert (caught.value.step, caught.value.errno, caught.value.effect) == ("backup", errno.ENAMETOOLONG, "none")
@@ -206,7 +207,7 @@ class TestChangesByOthers:
             work.read(str(file), bytes_at_most=LIMIT)
             work.replace(str(file), b"new", backup=True)
             left = _interfere(file, how)
-            with pytest.raises(ChangedOnDisk) as caught:
+            with raises("changed") as caught:
                 work.commit()
 
         assert (caught.value.path, caught.value.effect) == (str(file), "none")
@@ -218,7 +219,7 @@ class TestChangesByOthers:
             work.replace(str(file), b"new")
             file.write_bytes(b"odl")
             os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
-            with pytest.raises(ChangedOnDisk):
+            with raises("changed"):
                 work.commit()
 
         assert file.read_bytes() == b"odl"
@@ -245,7 +246,7 @@ class TestWithoutCommit:
                 return asked == last
 
             paths = [str(file), str(file.parent / "new")]
-            with suppress(GivenUp), files.transaction(paths, give_up=give_up) as work:
+            with suppress(FileFault), files.transaction(paths, give_up=give_up) as work:
                 work.read(paths[0], bytes_at_most=LIMIT)
                 work.replace(paths[0], b"new", backup=True)
                 work.create(paths[1], b"made")
@@ -259,9 +260,9 @@ class TestWithoutCommit:
         (file.parent / "link").symlink_to("file")
         for other in ("link", "./file", "file"):
             paths = [str(file), f"{file.parent}/{other}"]
-            with pytest.raises(SameFileTwice) as caught, files.transaction(paths):
+            with raises("same_file") as caught, files.transaction(paths):
                 pass
-            assert (caught.value.path, caught.value.other) == (paths[1], paths[0])
+            assert (caught.value.path, caught.value.facts["other"]) == (paths[1], paths[0])
 
     def test_names_that_differ_by_case_are_two_files_here(self, files: Files, file: Path) -> None:
         paths = [str(file), str(file.parent / "FILE")]
@@ -275,9 +276,9 @@ class TestWithoutCommit:
         replace(files, file, b"first")
         before = open_files(root.parent)
         for _ in range(3):
-            with pytest.raises(DiskFault), files.transaction([str(file), str(root / "gone/file")]):
+            with raises(), files.transaction([str(file), str(root / "gone/file")]):
                 pass
-            with pytest.raises(DiskFault):
+            with raises():
                 create(files, file, b"")
 
         # the locks of the file stay open no longer than their transaction, either
@@ -289,7 +290,7 @@ def test_a_state_folder_that_cannot_be_made_is_reported_as_such(root: Path, tmp_
     (root / "file").write_bytes(b"old")
     files = Files(Roots([root]), state_folder=tmp_path / "file/state")
 
-    with pytest.raises(DiskFault) as caught:
+    with raises() as caught:
         replace(files, root / "file", b"new")
 
     assert (caught.value.step, caught.value.errno, caught.value.effect) == ("lock", errno.ENOTDIR, "none")

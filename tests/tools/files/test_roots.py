@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors import DiskFault, FileFault, Files, NotARegularFile, OutsideRoots, Roots
+from tests.doors import FileFault, Files, Roots
 from tests.open_files import all_open_files, open_files
 from tests.tools.docs.hostile_paths import MISSING, REFUSED
 
@@ -46,9 +46,8 @@ def fault_of(files: Files, path: Path | str) -> FileFault:
 
 def errno_of(files: Files, path: Path | str) -> str:
     fault = fault_of(files, path)
-    assert isinstance(fault, DiskFault)
-    assert fault.step == "find"
-    return errno.errorcode[fault.errno]
+    assert (fault.step, fault.errno is None) == ("find", False)
+    return errno.errorcode[fault.errno or 0]
 
 
 def _bind(path: Path) -> None:
@@ -86,7 +85,7 @@ class TestOutside:
             root.parent / "gone",
             root.parent / "root-twin/file",
         ):
-            assert type(fault_of(files, path)) is OutsideRoots
+            assert fault_of(files, path).kind == "outside"
 
     @pytest.mark.parametrize(
         "target",
@@ -97,12 +96,12 @@ class TestOutside:
         (root / "chain").symlink_to("link")
 
         for path in (root / "link", root / "chain", root / "link/secret", root / "chain/etc/passwd"):
-            assert type(fault_of(files, path)) is OutsideRoots
+            assert fault_of(files, path).kind == "outside"
 
     def test_a_link_that_leads_out_and_in_again_is_not_followed(self, files: Files, root: Path) -> None:
         (root / "link").symlink_to(f"../{root.name}/folder/file")
 
-        assert type(fault_of(files, root / "link")) is OutsideRoots
+        assert fault_of(files, root / "link").kind == "outside"
 
     def test_what_is_off_limits_is_outside_by_every_way_to_it(self, root: Path, tmp_path: Path) -> None:
         (root / "Audit.jsonl").write_bytes(b"log")
@@ -116,7 +115,7 @@ class TestOutside:
         (root / "state/x").touch()
 
         for name in ("Audit.jsonl", "link", "conf/settings", "linked/settings", "linked/new", "later", "state/x"):
-            assert type(fault_of(files, root / name)) is OutsideRoots
+            assert fault_of(files, root / name).kind == "outside"
         (root / "audit").write_bytes(b"another")
         assert read(files, root / "audit") == b"another"
 
@@ -192,20 +191,20 @@ class TestOtherThanFiles:
 
         fault = fault_of(files, root / "thing")
 
-        assert isinstance(fault, NotARegularFile)
-        assert fault.kind == kind
+        assert fault.kind == "not_regular"
+        assert fault.facts["what"] == kind
 
     def test_a_device_is_no_file(self, tmp_path: Path) -> None:
         fault = fault_of(Files(Roots.anywhere(), state_folder=tmp_path / "state"), "/dev/null")
 
-        assert isinstance(fault, NotARegularFile)
-        assert fault.kind == "device"
+        assert fault.kind == "not_regular"
+        assert fault.facts["what"] == "device"
 
     def test_the_root_itself_is_a_folder(self, files: Files, root: Path) -> None:
         for path in (root, f"{root}/", f"{root}/."):
             fault = fault_of(files, path)
-            assert isinstance(fault, NotARegularFile)
-            assert fault.kind == "folder"
+            assert fault.kind == "not_regular"
+            assert fault.facts["what"] == "folder"
 
     @pytest.mark.parametrize(
         ("path", "name"),
@@ -251,7 +250,7 @@ class TestSeveralRoots:
         assert read(files, tmp_path / "alias/file") == b"inside"
         (root / "folder").rename(root / "kept")
         (root / "folder").symlink_to(tmp_path / "outside")
-        assert type(fault_of(files, tmp_path / "alias/secret")) is OutsideRoots
+        assert fault_of(files, tmp_path / "alias/secret").kind == "outside"
 
     def test_relative_paths_start_at_the_first_root(self, root: Path, tmp_path: Path) -> None:
         roots = Roots([root, tmp_path / "outside"], relative=True)

@@ -165,19 +165,19 @@ class Work:
         self._effect = "unknown"
         written = held.commit()
         self._effect = "applied" if any(one.changed for one in written) else "none"
-        if not all(one.durable for one in written):
-            self._warn("The change was made, but could not be flushed to disk: a power failure may undo it.")
+        warning = next((one.warning for one in written if one.warning is not None), None)
+        if warning is not None:
+            self._warn(warning)
         return {one.path: one for one in written}
 
     def _require_hash(self, file: FileRequest, content: Content) -> None:
         expected = file.expected_hash
         if expected is None or expected.lower() == content.sha256:
             return
-        name = self._request.name_of(file)
-        raise HashMismatch(
-            message=f"Nothing was changed: {name} has changed since it was read. A dry run shows what the edits would "
-            "do now.",
-            file_path=file.path,
+        raise HashMismatch.of(
+            file.path,
+            name=self._request.name_of(file),
+            advice=". A dry run shows what the edits would do now.",
             expected_hash=expected.lower(),
             actual_hash=content.sha256,
         )

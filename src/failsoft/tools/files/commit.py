@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 
 from failsoft.framework.errors import Effect
 from failsoft.framework.safe.author_reports import logger
-from failsoft.tools.files.faults import DiskFault, FileFault, GivenUp, OutsideRoots
+from failsoft.tools.files.faults import FileFault
 from failsoft.tools.files.journal import Journal, JournalEntry, JournalRecord, Journals, journal_faults
 from failsoft.tools.files.locks import GiveUp, Locks, never
 from failsoft.tools.files.reading import Content, Identity
@@ -26,6 +26,7 @@ from failsoft.tools.files.roots import Roots
 from failsoft.tools.files.staging import StagedFile, State
 
 Outcome: TypeAlias = Literal["forward", "back", "waiting", "elsewhere", "damaged"]
+_NOT_FLUSHED = "The change was made, but could not be flushed to disk: a power failure may undo it."
 _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 
 
@@ -68,6 +69,11 @@ class Written:
     durable: bool = True
     identity: Identity | None = None
 
+    @property
+    def warning(self) -> str | None:
+        """What the caller should know of a file that was written; None if there is nothing to warn of."""
+        return None if self.durable else _NOT_FLUSHED
+
 
 @dataclass(frozen=True, slots=True)
 class _StagedChange:
@@ -81,11 +87,11 @@ def commit(changes: Sequence[FileChange], journals: Journals, give_up: GiveUp) -
     The caller holds the locks of all of them.
 
     Raises:
-        DiskFault: The operating system refused a step. `effect` says what it left behind: `none`; `applied` if only
-            the last step, the fsync of the folders, failed; `unknown` if the rollback failed, too: then the next
-            call on one of these files tries again.
-        ChangedOnDisk: A file is not what was read.
-        GivenUp: `give_up` returned True before the first rename.
+        FileFault: The disk: A step was refused. `effect` says what it left behind: `none`; `applied` if only the last
+            step, the fsync of the folders, failed; `unknown` if the rollback failed, too: then the next call on one of
+            these files tries again.
+        FileFault: `changed`: A file is not what was read.
+        FileFault: `given_up`: `give_up` returned True before the first rename.
     """
     hashes = [hashlib.sha256(change.data).hexdigest() for change in changes]
     is_changed = [change.before is None or change.before.data != change.data for change in changes]
@@ -102,14 +108,14 @@ def sync_folders(places: Iterable[ResolvedPath]) -> bool:
     """Make the renames in these folders durable, and return whether that was possible everywhere.
 
     Raises:
-        DiskFault: Step `sync`: the disk reports an error.
+        FileFault: The disk: Step `sync`: the disk reports an error.
     """
     is_durable = True
     for place in {place.key.rpartition(":")[0]: place for place in places}.values():
         try:
             is_durable = sync_folder(place.folder) and is_durable
         except OSError as error:
-            raise DiskFault(place.path, errno=error.errno or 0, step="sync") from error
+            raise FileFault.from_os(error, place.path, step="sync") from error
     return is_durable
 
 
@@ -119,7 +125,7 @@ def take_back(files: Sequence[StagedFile]) -> set[StagedFile]:
     The staged contents are removed first, durably, so that recovery after a crash can only roll back, too.
 
     Raises:
-        DiskFault: The operating system refused a step.
+        FileFault: The disk: The operating system refused a step.
     """
     replaced = [file for file in files if file.state() == "done"]
     for file in files:
@@ -251,7 +257,7 @@ def _roll_back(files: Sequence[StagedFile], journal: Journal) -> Effect:
 
 def _require_wanted(file: StagedFile, give_up: GiveUp) -> None:
     if give_up():
-        raise GivenUp(file.place.path)
+        raise FileFault(file.place.path, "given_up")
 
 
 def _backups(files: Iterable[StagedFile]) -> dict[str, str]:
@@ -303,8 +309,8 @@ def recover(
         give_up: Polled while waiting.
 
     Raises:
-        GivenUp: `give_up` returned True.
-        LockWaitExceeded: Another call holds one of the files for longer.
+        FileFault: `given_up`: `give_up` returned True.
+        FileFault: `locked`: Another call holds one of the files for longer.
     """
     with journals.taken(path) as journal:
         if journal is None:
@@ -332,10 +338,11 @@ def _recovered(
             keys = {file.place.key: file.entry.path for file in files}
             with locks.hold(keys, wait_s=wait_s, give_up=give_up):
                 outcome, conflicts = _forward_or_back(journal, record, files)
-    except OutsideRoots:
-        return Recovered(outcome="elsewhere", paths=paths)
-    except (DiskFault, OSError):
-        return Recovered(outcome="waiting", paths=paths)
+    except (FileFault, OSError) as fault:
+        if isinstance(fault, FileFault) and fault.errno is None and not fault.is_outside:
+            raise
+        is_outside = isinstance(fault, FileFault) and fault.is_outside
+        return Recovered(outcome="elsewhere" if is_outside else "waiting", paths=paths)
     reachable = {file.entry.path for file in files}
     return Recovered(outcome=outcome, paths=paths, conflicts=tuple(sorted({*conflicts, *(set(paths) - reachable)})))
 
@@ -348,7 +355,7 @@ def _opened(entries: Sequence[JournalEntry], roots: Roots) -> Iterator[list[Stag
         for entry in entries:
             try:
                 place = stack.enter_context(roots.place(entry.path, follow=False))
-            except DiskFault as fault:
+            except FileFault as fault:
                 if fault.errno not in _GONE:
                     raise
             else:

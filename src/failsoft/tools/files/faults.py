@@ -1,18 +1,39 @@
-"""Faults of file operations, without error codes, and the errors of files that several toolsets raise."""
+"""How a file can fail: one fault, by kind; the table of a toolset's errors; and the errors that all toolsets share."""
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Sequence
-from typing import Literal, Self, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, Literal, Self, TypeAlias, TypeVar
 
-from failsoft.framework.errors import Conflict, Effect, NotFound, Public, Unsupported
+from failsoft.framework.errors import Conflict, Effect, NextStep, NotFound, Public, ToolError, Unsupported
 from failsoft.framework.errors.violations import Reason
 from failsoft.framework.errors.vocabulary import PicklableError
 from failsoft.framework.text import enumerated, quoted
 
-SpellingReason: TypeAlias = Literal["empty", "nul", "relative", "parent", "long", "encoding", "deep"]
-SPELLING: dict[str, tuple[Reason, str]] = {
+Step: TypeAlias = Literal["find", "read", "lock", "journal", "stage", "backup", "rename", "sync"]
+"""A step on the disk: `find` walks the path, `stage` writes the temporary file, `sync` flushes the folder."""
+
+FaultKind: TypeAlias = Literal[
+    # The path is malformed; detected before the disk is accessed.
+    "empty", "nul", "relative", "parent", "long", "encoding", "deep",
+    # The path, or a link on the way, leads out of the allowed folders or to what is off limits in them; or the file has
+    # several hard links, of which one may lie outside.
+    "outside", "several_names",
+    # What is there cannot be used: `what` (`file`, `folder`, `pipe`, `socket`, `device`); `size_bytes`, `limit_bytes`.
+    "not_regular", "too_large",
+    # Another program changed the file during the call; two paths (`other`) lead to one file.
+    "changed", "same_file",
+    # Another call held the lock for `waited_s`; the call was cancelled before anything was changed; a crashed
+    # transaction involves this file and others that this process cannot access.
+    "locked", "given_up", "unfinished",
+    # The operating system refused a step: `errno`, `step`; `__cause__` is the `OSError`.
+    "missing", "not_a_folder", "vanished", "denied", "disk_full", "read_only", "link_loop", "name_too_long", "bad_name",
+    "exists", "replaced", "broken", "backup", "state_folder", "failed",
+]  # fmt: skip
+
+SPELLING: dict[FaultKind, tuple[Reason, str]] = {
     "empty": ("length", "is empty"),
     "nul": ("format", "contains a NUL character"),
     "long": ("length", "is longer than the operating system accepts"),
@@ -20,114 +41,124 @@ SPELLING: dict[str, tuple[Reason, str]] = {
     "deep": ("value", "needs more new folders than one call makes"),
     "relative": ("pattern", "is not absolute"),
 }
-"""Reasons of malformed paths as violations report them; `parent` has error codes of its own."""
-Step: TypeAlias = Literal["find", "read", "lock", "journal", "stage", "backup", "place", "sync"]
+"""Kinds of malformed paths as violations report them; `parent` has error codes of its own."""
+
+_BY_STEP: dict[Step, FaultKind] = {"backup": "backup", "lock": "state_folder", "journal": "state_folder"}
+_BY_ERRNO: dict[int, FaultKind] = {
+    errno.EACCES: "denied",
+    errno.EPERM: "denied",
+    errno.ENOSPC: "disk_full",
+    errno.EDQUOT: "disk_full",
+    errno.EFBIG: "disk_full",
+    errno.EROFS: "read_only",
+    errno.ELOOP: "link_loop",
+    errno.EAGAIN: "replaced",
+    **dict.fromkeys((errno.EIO, errno.ESTALE, errno.ENXIO, errno.ENODEV), "broken"),
+}
+_OF_NAMES: dict[int, tuple[FaultKind, frozenset[Step], FaultKind]] = {
+    errno.ENOENT: ("missing", frozenset({"find"}), "vanished"),
+    errno.ENOTDIR: ("not_a_folder", frozenset({"find"}), "vanished"),
+    errno.ENAMETOOLONG: ("name_too_long", frozenset({"find", "read", "rename"}), "failed"),
+    errno.EINVAL: ("bad_name", frozenset({"find", "read"}), "failed"),
+    errno.EEXIST: ("exists", frozenset({"rename"}), "failed"),
+}
+"""The kind in the steps where the name is to blame, and in all others."""
+
+
+def kind_of(number: int, step: Step) -> FaultKind:
+    """Return the kind of fault of an `errno` in a step. A step in the server's own folder, or of a backup, decides."""
+    if step in _BY_STEP:
+        return _BY_STEP[step]
+    if number in _OF_NAMES:
+        kind, steps, otherwise = _OF_NAMES[number]
+        return kind if step in steps else otherwise
+    return _BY_ERRNO.get(number, "failed")
 
 
 class FileFault(PicklableError):
-    """The base of all faults of files.
+    """How an operation on a file failed, without an error code; each toolset has a `FaultTable` of its own errors.
 
     Args:
         path: The file as the caller named it; None if the fault concerns no single file.
+        kind: What happened.
         effect: Whether the disk was changed: `applied` and `unknown` only once the first file was being replaced.
+        facts: What the kind adds; see `FaultKind`.
     """
 
-    def __init__(self, path: str | None, *, effect: Effect = "none") -> None:
-        super().__init__(path)
+    def __init__(self, path: str | None, kind: FaultKind, *, effect: Effect = "none", **facts: Any) -> None:
+        super().__init__(path, kind)
+        self.kind: FaultKind = kind
         self.path = path
         self.effect: Effect = effect
+        self.facts = facts
         self.backups: dict[str, str] = {}
         """Backups that exist now, by the path of their file; empty where nothing was changed."""
 
+    @classmethod
+    def from_os(cls, error: OSError | int, path: str | None, *, step: Step) -> Self:
+        """Return the fault of a step that the operating system refused, by its error or `errno`."""
+        number = error if isinstance(error, int) else error.errno or 0
+        return cls(path, kind_of(number, step), errno=number, step=step)
 
-class BadSpelling(FileFault):
-    """The path is malformed; detected before the disk is accessed."""
+    @property
+    def errno(self) -> int | None:
+        """The number of the operating system's error; None if it reported none."""
+        return self.facts.get("errno")
 
-    def __init__(self, path: str, *, reason: SpellingReason) -> None:
-        super().__init__(path)
-        self.reason: SpellingReason = reason
+    @property
+    def step(self) -> Step | None:
+        """The step that the operating system refused."""
+        return self.facts.get("step")
 
+    @property
+    def os_reason(self) -> str:
+        """What the operating system said, in lower case; empty if it reported nothing."""
+        return "" if self.errno is None else os.strerror(self.errno).lower()
 
-class OutsideRoots(FileFault):
-    """The path, or a link on the way, leads out of the allowed folders or to what is off limits within them."""
+    @property
+    def is_misspelt(self) -> bool:
+        """Whether no file can have this path."""
+        return self.kind == "parent" or self.kind in SPELLING
 
-
-class SeveralNames(OutsideRoots):
-    """The file has several hard links, so it may also be outside of the allowed folders.
-
-    The link count is checked once the file is open. A link that is added and removed at that moment is missed; but only
-    users who may read a file, and so could copy it, may link to it.
-    """
-
-
-class NotARegularFile(FileFault):
-    """The path leads to something other than a regular file.
-
-    Args:
-        path: As the caller named it.
-        kind: `folder`, `pipe`, `socket` or `device`.
-    """
-
-    def __init__(self, path: str, *, kind: str) -> None:
-        super().__init__(path)
-        self.kind = kind
-
-
-class TooLarge(FileFault):
-    """The file is larger than the limit."""
-
-    def __init__(self, path: str, *, size_bytes: int, limit_bytes: int) -> None:
-        super().__init__(path)
-        self.size_bytes = size_bytes
-        self.limit_bytes = limit_bytes
-
-
-class ChangedOnDisk(FileFault):
-    """The file was changed by another program during the call."""
-
-
-class SameFileTwice(FileFault):
-    """Two paths of one transaction lead to the same file."""
-
-    def __init__(self, path: str, *, other: str) -> None:
-        super().__init__(path)
-        self.other = other
-
-
-class LockWaitExceeded(FileFault):
-    """Another call held the lock of the file for longer than the time limit."""
-
-    def __init__(self, path: str | None, *, waited_s: float) -> None:
-        super().__init__(path)
-        self.waited_s = waited_s
-
-
-class GivenUp(FileFault):
-    """The call was cancelled before anything was changed."""
-
-
-class UnfinishedTransaction(FileFault):
-    """A crashed transaction involves this file, and it also names files that this process cannot access."""
-
-
-class DiskFault(FileFault):
-    """The operating system reported an error; `__cause__` is the `OSError`.
-
-    Args:
-        path: The file as the caller named it; None if the fault concerns no single file.
-        errno: The number of the `OSError`.
-        step: The step that failed: `find` (walking the path), `read`, `lock`, `journal`, `stage` (the temporary file),
-            `backup`, `place` (the rename), `sync` (the folder, after the rename).
-        effect: Whether the disk was changed.
-    """
-
-    def __init__(self, path: str | None, *, errno: int, step: Step, effect: Effect = "none") -> None:
-        super().__init__(path, effect=effect)
-        self.errno = errno
-        self.step: Step = step
+    @property
+    def is_outside(self) -> bool:
+        """Whether the file lies, or may lie, outside the allowed folders."""
+        return self.kind in {"outside", "several_names"}
 
     def __str__(self) -> str:
-        return f"{self.step}: {os.strerror(self.errno)}: {self.path}"
+        return f"{self.kind}: {self.path}" if self.step is None else f"{self.step}: {self.os_reason}: {self.path}"
+
+
+SubjectT = TypeVar("SubjectT")
+
+
+class FaultTable(Generic[SubjectT]):
+    """The errors of a toolset, by the kind of fault.
+
+    Args:
+        rows: For each kind, what makes its error of the fault and of the call's own facts.
+        otherwise: The same for every other kind.
+    """
+
+    def __init__(
+        self,
+        rows: Mapping[FaultKind, Callable[[FileFault, SubjectT], ToolError]],
+        *,
+        otherwise: Callable[[FileFault, SubjectT], ToolError],
+    ) -> None:
+        self._rows = rows
+        self._otherwise = otherwise
+
+    def to_error(self, fault: FileFault, subject: SubjectT) -> ToolError:
+        """Return the error of a fault, with its effect.
+
+        Args:
+            fault: What happened.
+            subject: What the rows need to know of the call.
+        """
+        error = self._rows.get(fault.kind, self._otherwise)(fault, subject)
+        error.effect = fault.effect
+        return error
 
 
 RE_READ = "Re-read the file to see its current content before retrying"
@@ -184,6 +215,36 @@ class HashMismatch(Conflict):
         RE_READ,
         "If the same change was sent before, check whether it is in the file already",
     )
+
+    @classmethod
+    def of(
+        cls,
+        path: str | None,
+        *,
+        name: str = "",
+        advice: str = "; expected_hash must be its current sha256.",
+        expected_hash: str | None = None,
+        actual_hash: str | None = None,
+        next_step: NextStep | None = None,
+    ) -> Self:
+        """Return the error for a file of which nothing was changed, since it is not the one that was read.
+
+        Args:
+            path: The file as the caller named it.
+            name: How the message calls it; by default its path.
+            advice: The end of the sentence.
+            expected_hash: What the caller sent, in lower case.
+            actual_hash: The SHA-256 of the file; None if it changed during the call.
+            next_step: The call that reads it again.
+        """
+        return cls(
+            message=f"Nothing was changed: {name or quoted(path or '')} has changed since it was read{advice}",
+            file_path=path,
+            expected_hash=expected_hash,
+            actual_hash=actual_hash,
+            next_step=next_step,
+            effect="none",
+        )
 
 
 class InvalidEncoding(Unsupported):

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from failsoft.framework.audit.places import make_private
-from failsoft.tools.files.faults import DiskFault
+from failsoft.tools.files.faults import FileFault
 from failsoft.tools.files.resolving import sync_folder
 
 _VERSION = 1
@@ -176,11 +176,11 @@ class Journals:
 
 @contextmanager
 def journal_faults() -> Iterator[None]:
-    """Raise an `OSError` of the block as a `DiskFault` of the step `journal`."""
+    """Raise an `OSError` of the block as a `FileFault` of the step `journal`."""
     try:
         yield
     except OSError as error:
-        raise DiskFault(None, errno=error.errno or 0, step="journal") from error
+        raise FileFault.from_os(error, None, step="journal") from error
 
 
 def _is_ours(descriptor: int) -> bool:

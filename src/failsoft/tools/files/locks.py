@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from failsoft.framework.audit.places import make_private
-from failsoft.tools.files.faults import DiskFault, GivenUp, LockWaitExceeded
+from failsoft.tools.files.faults import FileFault
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -71,9 +71,9 @@ class Locks:
             give_up: Polled while waiting; True ends the wait.
 
         Raises:
-            LockWaitExceeded: Another call held one for longer.
-            GivenUp: `give_up` returned True.
-            DiskFault: The lock files cannot be made.
+            FileFault: `locked`: Another call held one for longer.
+            FileFault: `given_up`: `give_up` returned True.
+            FileFault: The disk: The lock files cannot be made.
         """
         ordered = sorted((_stripe_of(key), path) for key, path in wanted.items())
         began = time.monotonic()
@@ -116,7 +116,7 @@ class Locks:
         except TimeoutError:
             return False
         except OSError as error:
-            raise DiskFault(path, errno=error.errno or 0, step="lock") from error
+            raise FileFault.from_os(error, path, step="lock") from error
         return True
 
 
@@ -126,7 +126,7 @@ def _stripe_of(key: str) -> int:
 
 def _raise_if_over(path: str, began: float, until: float, give_up: GiveUp) -> None:
     if give_up():
-        raise GivenUp(path)
+        raise FileFault(path, "given_up")
     now = time.monotonic()
     if now >= until:
-        raise LockWaitExceeded(path, waited_s=now - began)
+        raise FileFault(path, "locked", waited_s=now - began)

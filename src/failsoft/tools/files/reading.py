@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 
-from failsoft.tools.files.faults import ChangedOnDisk, DiskFault, SeveralNames, TooLarge
+from failsoft.tools.files.faults import FileFault
 from failsoft.tools.files.resolving import ResolvedPath
 
 _TRIES = 5
@@ -56,12 +56,12 @@ def read(place: ResolvedPath, *, bytes_at_most: int, several_names: bool = True)
         several_names: Whether it may have other names, hard links, which may lie anywhere.
 
     Raises:
-        DiskFault: There is no such file (step `find`), or it cannot be read (step `read`).
-        NotARegularFile: It is a folder, a pipe, a socket or a device.
-        SeveralNames: It has several hard links; nothing was read.
-        TooLarge: It has more bytes.
-        ChangedOnDisk: It was written during each attempt to read it.
-        OutsideRoots: It is a hard link to a protected file of the server.
+        FileFault: The disk: There is no such file (step `find`), or it cannot be read (step `read`).
+        FileFault: `not_regular`: It is a folder, a pipe, a socket or a device.
+        FileFault: `several_names`: It has several hard links; nothing was read.
+        FileFault: `too_large`: It has more bytes.
+        FileFault: `changed`: It was written during each attempt to read it.
+        FileFault: `outside`: It is a hard link to a protected file of the server.
     """
     place.require_regular(place.require_found())
     try:
@@ -71,8 +71,8 @@ def read(place: ResolvedPath, *, bytes_at_most: int, several_names: bool = True)
                 return content
     except OSError as error:
         is_missing = error.errno == errno.ENOENT
-        raise DiskFault(place.path, errno=error.errno or 0, step="find" if is_missing else "read") from error
-    raise ChangedOnDisk(place.path)
+        raise FileFault.from_os(error, place.path, step="find" if is_missing else "read") from error
+    raise FileFault(place.path, "changed")
 
 
 def _read_once(place: ResolvedPath, limit: int, *, several_names: bool) -> Content | None:
@@ -87,17 +87,17 @@ def _read_once(place: ResolvedPath, limit: int, *, several_names: bool) -> Conte
         before = os.fstat(file)
         place.require_regular(before)
         if before.st_nlink > 1 and not several_names:
-            raise SeveralNames(place.path)
+            raise FileFault(place.path, "several_names")
         if before.st_nlink > 1:
             place.require_unprotected()
         if before.st_size > limit:
-            raise TooLarge(place.path, size_bytes=before.st_size, limit_bytes=limit)
+            raise FileFault(place.path, "too_large", size_bytes=before.st_size, limit_bytes=limit)
         data = _read_all(file, before.st_size, limit)
         after = os.fstat(file)
     finally:
         os.close(file)
     if len(data) > limit:
-        raise TooLarge(place.path, size_bytes=max(len(data), after.st_size), limit_bytes=limit)
+        raise FileFault(place.path, "too_large", size_bytes=max(len(data), after.st_size), limit_bytes=limit)
     return Content(data, after) if identity_of(before) == identity_of(after) else None
 
 

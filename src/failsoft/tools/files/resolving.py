@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from failsoft.framework.files import folded, protected_files
-from failsoft.tools.files.faults import BadSpelling, ChangedOnDisk, DiskFault, NotARegularFile, OutsideRoots
+from failsoft.tools.files.faults import FileFault
 
 if TYPE_CHECKING:
     from failsoft.tools.files.roots import Roots
@@ -42,23 +42,23 @@ def names_of(path: str, *, relative: bool = False) -> tuple[str, ...]:
         relative: Whether relative paths are accepted.
 
     Raises:
-        BadSpelling: The path is malformed.
+        FileFault: A malformed path: The path is malformed.
     """
     if not path:
-        raise BadSpelling(path, reason="empty")
+        raise FileFault(path, "empty")
     if "\0" in path:
-        raise BadSpelling(path, reason="nul")
+        raise FileFault(path, "nul")
     try:
         size = len(path.encode())
     except UnicodeEncodeError:
-        raise BadSpelling(path, reason="encoding") from None
+        raise FileFault(path, "encoding") from None
     if size >= PATH_BYTES_AT_MOST:
-        raise BadSpelling(path, reason="long")
+        raise FileFault(path, "long")
     if not relative and not path.startswith("/"):
-        raise BadSpelling(path, reason="relative")
+        raise FileFault(path, "relative")
     parts = path.split("/")
     if ".." in parts:
-        raise BadSpelling(path, reason="parent")
+        raise FileFault(path, "parent")
     names = [part for part in parts if part not in {"", "."}]
     if parts[-1] in {"", "."}:
         names.append(".")
@@ -103,7 +103,7 @@ class ResolvedPath:
         """Return the status of the file; None if it does not exist.
 
         Raises:
-            DiskFault: The operating system reports an error.
+            FileFault: The disk: The operating system reports an error.
         """
         try:
             return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
@@ -116,34 +116,34 @@ class ResolvedPath:
         """Return the status of the file.
 
         Raises:
-            DiskFault: It does not exist (step `find`), or the operating system reports an error.
+            FileFault: The disk: It does not exist (step `find`), or the operating system reports an error.
         """
         facts = self.facts()
         if facts is None:
-            raise DiskFault(self.path, errno=errno.ENOENT, step="find")
+            raise FileFault.from_os(errno.ENOENT, self.path, step="find")
         return facts
 
     def require_regular(self, facts: os.stat_result) -> None:
         """Raise unless this is the status of a regular file.
 
         Raises:
-            NotARegularFile: It is not.
-            ChangedOnDisk: It has been replaced by a link since the path was resolved.
+            FileFault: `not_regular`: It is not.
+            FileFault: `changed`: It has been replaced by a link since the path was resolved.
         """
         if stat.S_ISLNK(facts.st_mode):
-            raise ChangedOnDisk(self.path)
+            raise FileFault(self.path, "changed")
         if not stat.S_ISREG(facts.st_mode):
-            raise NotARegularFile(self.path, kind=_KINDS.get(stat.S_IFMT(facts.st_mode), "device"))
+            raise FileFault(self.path, "not_regular", what=_KINDS.get(stat.S_IFMT(facts.st_mode), "device"))
 
     def require_folder(self, facts: os.stat_result) -> None:
         """Raise unless this is the status of a folder.
 
         Raises:
-            NotARegularFile: It is not; the kind of a regular file is `file`.
-            ChangedOnDisk: It has been replaced by a link since the path was resolved.
+            FileFault: `not_regular`: It is not; `what` of a regular file is `file`.
+            FileFault: `changed`: It has been replaced by a link since the path was resolved.
         """
         if stat.S_ISREG(facts.st_mode):
-            raise NotARegularFile(self.path, kind="file")
+            raise FileFault(self.path, "not_regular", what="file")
         if not stat.S_ISDIR(facts.st_mode):
             self.require_regular(facts)
 
@@ -154,19 +154,19 @@ class ResolvedPath:
             name: Another name in the same folder, such as that of a backup.
 
         Raises:
-            OutsideRoots: It is.
-            DiskFault: The operating system reports an error.
+            FileFault: `outside`: It is.
+            FileFault: The disk: The operating system reports an error.
         """
         try:
             is_protected = protected_files.forbids_at(self.folder, name or self.name)
         except OSError as error:
             raise self.fault(error) from error
         if is_protected:
-            raise OutsideRoots(self.path)
+            raise FileFault(self.path, "outside")
 
-    def fault(self, error: OSError) -> DiskFault:
+    def fault(self, error: OSError) -> FileFault:
         """Return the fault for an error that occurred while looking up this file."""
-        return DiskFault(self.path, errno=error.errno or 0, step="find")
+        return FileFault.from_os(error, self.path, step="find")
 
     def close(self) -> None:
         """Close the folder's descriptor."""
@@ -277,7 +277,7 @@ class Walk:
     def _climb(self) -> None:
         """Resolve the parent from the root again, since `..` of a descriptor changes when its folder is moved."""
         if not self.names and self.root != "/":
-            raise OutsideRoots(self.path)
+            raise FileFault(self.path, "outside")
         for name in reversed(self._begin(self.root, self.names[:-1])):
             if self._step(name, is_last=False) is not None:
                 raise SwappedError

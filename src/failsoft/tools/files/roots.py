@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 
 from failsoft.framework.audit.places import is_known_log
 from failsoft.framework.files import folded, protected_files
-from failsoft.tools.files.faults import BadSpelling, DiskFault, OutsideRoots
+from failsoft.tools.files.faults import FileFault
 from failsoft.tools.files.resolving import (
     FOLDER_FLAGS,
     LIST_FLAGS,
@@ -113,9 +113,9 @@ class Roots:
                 is not followed.
 
         Raises:
-            BadSpelling: No file can have this path here.
-            OutsideRoots: It leads out of the roots, or to what is off limits.
-            DiskFault: A folder on the way is missing or no folder, links go in circles, the access is refused.
+            FileFault: A malformed path: No file can have this path here.
+            FileFault: `outside`: It leads out of the roots, or to what is off limits.
+            FileFault: The disk: A folder on the way is missing or no folder, links go in circles, access is refused.
         """
         place = self.find(path, follow=follow)
         try:
@@ -135,17 +135,17 @@ class Roots:
                 except SwappedError:
                     continue
         except OSError as error:
-            raise DiskFault(path, errno=error.errno or 0, step="find") from error
-        raise DiskFault(path, errno=errno.EAGAIN, step="find")
+            raise FileFault.from_os(error, path, step="find") from error
+        raise FileFault.from_os(errno.EAGAIN, path, step="find")
 
     def folder(self, path: str) -> str:
         """Return the path of a folder without links.
 
         Raises:
-            BadSpelling: No folder can have this path here.
-            OutsideRoots: It leads out of the roots, or to what is off limits.
-            NotARegularFile: It is a pipe, a socket or a device, or a regular file (kind `file`).
-            DiskFault: It does not exist, or may not be read.
+            FileFault: A malformed path: No folder can have this path here.
+            FileFault: `outside`: It leads out of the roots, or to what is off limits.
+            FileFault: `not_regular`: It is a pipe, a socket or a device, or a regular file (`what` is `file`).
+            FileFault: The disk: It does not exist, or may not be read.
         """
         with self.place(path) as place:
             place.require_folder(place.require_found())
@@ -159,23 +159,23 @@ class Roots:
         """Return the root that an absolute path lies in, and the names from there.
 
         Raises:
-            OutsideRoots: It lies in none.
+            FileFault: `outside`: It lies in none.
         """
         for way in self._ways:
             if names[: len(way.spelling)] == way.spelling:
                 rest = (*way.names, *names[len(way.spelling) :])
                 if not self._confined or (*split_names(way.root), *rest)[: len(self._confined)] == self._confined:
                     return way.root, rest
-        raise OutsideRoots(path)
+        raise FileFault(path, "outside")
 
     def guard(self, place: ResolvedPath) -> None:
         """Raise if the path is off limits.
 
         Raises:
-            OutsideRoots: It is off limits.
+            FileFault: `outside`: It is off limits.
         """
         if not self.allows(place.real_path):
-            raise OutsideRoots(place.path)
+            raise FileFault(place.path, "outside")
 
     def allows(self, real_path: str) -> bool:
         """Return whether a path in the roots, absolute and without links, is not off limits."""
@@ -195,9 +195,9 @@ class Roots:
         """Create the missing folders of a path, durably; remove them again if the block fails.
 
         Raises:
-            BadSpelling: No file can have this path here, or (`deep`) it lacks too many folders.
-            OutsideRoots: The path leads out of the roots, or to what is off limits.
-            DiskFault: A folder cannot be made.
+            FileFault: A malformed path: No file can have this path here, or (`deep`) it lacks too many folders.
+            FileFault: `outside`: The path leads out of the roots, or to what is off limits.
+            FileFault: The disk: A folder cannot be made.
         """
         folders = self._lacking(path)
         with ExitStack() as held:
@@ -225,12 +225,12 @@ class Roots:
                 with self.place(folder) as place:
                     if place.facts() is not None:
                         break
-            except DiskFault as fault:
+            except FileFault as fault:
                 if fault.errno != errno.ENOENT:
                     raise
             lacking.append(folder)
             if len(lacking) > _MADE_AT_MOST:
-                raise BadSpelling(path, reason="deep")
+                raise FileFault(path, "deep")
         return lacking[::-1]
 
 
@@ -244,7 +244,7 @@ def _make(place: ResolvedPath, path: str, made: list[ResolvedPath]) -> None:
     except FileExistsError:
         return
     except OSError as error:
-        raise DiskFault(path, errno=error.errno or 0, step="place") from error
+        raise FileFault.from_os(error, path, step="rename") from error
 
 
 def _is_within(path: str, folder: str) -> bool:
@@ -267,9 +267,9 @@ def destination(roots: Roots, path: str) -> str:
         path: As the caller wrote it.
 
     Raises:
-        BadSpelling: No file can have this path here, or (`deep`) it lacks too many folders.
-        OutsideRoots: It leads out of the roots, or to what is off limits.
-        DiskFault: The operating system reports an error.
+        FileFault: A malformed path: No file can have this path here, or (`deep`) it lacks too many folders.
+        FileFault: `outside`: It leads out of the roots, or to what is off limits.
+        FileFault: The disk: The operating system reports an error.
     """
     names = names_of(path, relative=roots.relative)
     beginning = "/" if path.startswith("/") else ""
@@ -277,10 +277,12 @@ def destination(roots: Roots, path: str) -> str:
         try:
             with roots.place(beginning + "/".join(names[:count])) as place:
                 return "/".join((place.real_path, *names[count:]))
-        except DiskFault as fault:
+        except FileFault as fault:
+            if fault.errno is None:
+                raise
             if fault.errno != errno.ENOENT or count == 1:
-                raise DiskFault(path, errno=fault.errno, step=fault.step) from fault
-    raise BadSpelling(path, reason="deep")
+                raise FileFault(path, fault.kind, **fault.facts) from fault
+    raise FileFault(path, "deep")
 
 
 def name_within(roots: Roots, path: str, folder: str) -> str:
@@ -292,8 +294,8 @@ def name_within(roots: Roots, path: str, folder: str) -> str:
         folder: The folder that relative paths are relative to, without links.
 
     Raises:
-        BadSpelling: No file can have this path here.
-        OutsideRoots: It is absolute, and does not lie in the folder.
+        FileFault: A malformed path: No file can have this path here.
+        FileFault: `outside`: It is absolute, and does not lie in the folder.
     """
     names = names_of(path, relative=roots.relative)
     if not path.startswith("/"):

@@ -13,7 +13,7 @@ from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.errors.corrections import near_names
 from failsoft.framework.text import quoted
-from failsoft.tools.files.faults import DiskFault, FileFault
+from failsoft.tools.files.faults import FileFault
 from failsoft.tools.files.resolving import LIST_FLAGS
 from failsoft.tools.files.roots import Roots
 
@@ -103,9 +103,9 @@ def listed(roots: Roots, path: str, *, at_most: int) -> tuple[list[FolderEntry],
         at_most: How many names to return.
 
     Raises:
-        BadSpelling, OutsideRoots: It cannot be resolved within the roots.
-        NotARegularFile: It is not a folder; the kind of a regular file is `file`.
-        DiskFault: It does not exist (step `find`), or cannot be read.
+        FileFault: It cannot be resolved within the roots.
+        FileFault: `not_regular`: It is not a folder; `what` of a regular file is `file`.
+        FileFault: The disk: It does not exist (step `find`), or cannot be read.
     """
     with roots.place(path) as place:
         place.require_folder(place.require_found())
@@ -118,7 +118,7 @@ def listed(roots: Roots, path: str, *, at_most: int) -> tuple[list[FolderEntry],
             finally:
                 os.close(folder)
         except OSError as error:
-            raise DiskFault(path, errno=error.errno or 0, step="read") from error
+            raise FileFault.from_os(error, path, step="read") from error
 
 
 def similar_files(roots: Roots, path: str, *, kind: EntryKind = "file") -> list[str]:

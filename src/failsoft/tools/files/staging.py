@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from failsoft.tools.files.faults import ChangedOnDisk, DiskFault, Step
+from failsoft.tools.files.faults import FileFault, Step
 from failsoft.tools.files.journal import JournalEntry
 from failsoft.tools.files.reading import Content, Identity, identity_of
 from failsoft.tools.files.resolving import ResolvedPath
@@ -61,9 +61,9 @@ class StagedFile:
         """Write the new content to a temporary file, durably and with the mode and owner of the file.
 
         Raises:
-            DiskFault: Step `stage`; also if this user may not write the file, although the folder would allow it.
-            ChangedOnDisk: The file is not what was read.
-            OutsideRoots: It is a protected file of the server.
+            FileFault: The disk: Step `stage`; also if this user may not write the file, although the folder allows it.
+            FileFault: `changed`: The file is not what was read.
+            FileFault: `outside`: It is a protected file of the server.
         """
         self.place.require_unprotected()
         self.require_unchanged(before, thoroughly=False)
@@ -73,15 +73,15 @@ class StagedFile:
                 return
             with self._opened(self.place.name, os.O_RDWR) as source:
                 if identity_of(os.fstat(source)) != before.identity:
-                    raise ChangedOnDisk(self.place.path)
+                    raise FileFault(self.place.path, "changed")
                 self.staged = self._write(self.entry.staged, data, source)
 
     def keep(self, before: Content | None) -> None:
         """Keep the old content for a rollback, as a hard link or a copy.
 
         Raises:
-            DiskFault: Step `stage`.
-            ChangedOnDisk: The file is not what was read.
+            FileFault: The disk: Step `stage`.
+            FileFault: `changed`: The file is not what was read.
         """
         if before is None or self.entry.is_alone:
             return
@@ -94,13 +94,13 @@ class StagedFile:
                 self._copy(before, self.entry.kept)
             else:
                 if identity_of(self._stat(self.entry.kept)) != before.identity:
-                    raise ChangedOnDisk(self.place.path)
+                    raise FileFault(self.place.path, "changed")
 
     def back_up(self, before: Content | None) -> None:
         """Keep the old content under the first free name of `<file>.bak`, `<file>.bak.1`, ...
 
         Raises:
-            DiskFault: Step `backup`.
+            FileFault: The disk: Step `backup`.
         """
         if before is None or not self.entry.backup:
             return
@@ -123,28 +123,28 @@ class StagedFile:
             thoroughly: Compare the bytes, too: a file may be written twice within the resolution of its time stamp.
 
         Raises:
-            ChangedOnDisk: It is not.
-            DiskFault: Step `place`: there is a file where none was; or the disk fails.
+            FileFault: `changed`: It is not.
+            FileFault: The disk: Step `rename`: there is a file where none was; or the disk fails.
         """
         facts = self.place.facts()
         if before is None:
             if facts is not None:
-                raise DiskFault(self.place.path, errno=errno.EEXIST, step="place")
+                raise FileFault.from_os(errno.EEXIST, self.place.path, step="rename")
         elif facts is None or identity_of(facts) != before.identity:
-            raise ChangedOnDisk(self.place.path)
+            raise FileFault(self.place.path, "changed")
         elif thoroughly:
             with self._doing("read"), self._opened(self.place.name, os.O_RDONLY) as file:
                 if not _holds(file, before.data):
-                    raise ChangedOnDisk(self.place.path)
+                    raise FileFault(self.place.path, "changed")
 
     def put(self) -> None:
         """Rename the staged content to the file.
 
         Raises:
-            DiskFault: Step `place`.
+            FileFault: The disk: Step `rename`.
         """
         self.place.require_unprotected()
-        with self._doing("place"):
+        with self._doing("rename"):
             if self.entry.before is None:
                 self._add(self.entry.staged, self.place.name)
             else:
@@ -154,7 +154,7 @@ class StagedFile:
         """Return the state of this file on the disk.
 
         Raises:
-            DiskFault: It cannot be read.
+            FileFault: The disk: It cannot be read.
         """
         with self._doing("read"):
             now = self._hash(self.place.name)
@@ -171,10 +171,10 @@ class StagedFile:
         """Restore the old content, if `state` was `done`; return False if that is impossible.
 
         Raises:
-            DiskFault: Step `place`.
+            FileFault: The disk: Step `rename`.
         """
         self.place.require_unprotected()
-        with self._doing("place"):
+        with self._doing("rename"):
             if self.entry.before is None:
                 self._remove(self.place.name)
             elif self._hash(self.entry.kept) == self.entry.before:
@@ -187,16 +187,16 @@ class StagedFile:
         """Remove the staged content: from now on recovery can only roll back.
 
         Raises:
-            DiskFault: Step `place`.
+            FileFault: The disk: Step `rename`.
         """
-        with self._doing("place"):
+        with self._doing("rename"):
             self._remove(self.entry.staged)
 
     def drop_backup(self) -> None:
         """Remove the backup of this transaction, and no other.
 
         Raises:
-            DiskFault: Step `backup`.
+            FileFault: The disk: Step `backup`.
         """
         with self._doing("backup"):
             if self.backup_name is not None:
@@ -213,9 +213,9 @@ class StagedFile:
         """Remove all temporary files.
 
         Raises:
-            DiskFault: Step `place`.
+            FileFault: The disk: Step `rename`.
         """
-        with self._doing("place"):
+        with self._doing("rename"):
             for name in (self.entry.staged, self.entry.kept, self.entry.spare):
                 self._remove(name)
 
@@ -315,7 +315,7 @@ class StagedFile:
         try:
             yield
         except OSError as error:
-            raise DiskFault(self.place.path, errno=error.errno or 0, step=step) from error
+            raise FileFault.from_os(error, self.place.path, step=step) from error
 
 
 def _holds(file: int, data: bytes) -> bool:

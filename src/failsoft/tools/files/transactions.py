@@ -12,7 +12,7 @@ from pathlib import Path
 from failsoft.framework.files import protected_files, state_folder as user_state_folder
 from failsoft.framework.safe.author_reports import logger
 from failsoft.tools.files.commit import FileChange, Recovered, Written, commit, recover
-from failsoft.tools.files.faults import GivenUp, LockWaitExceeded, SameFileTwice, SeveralNames, UnfinishedTransaction
+from failsoft.tools.files.faults import FileFault
 from failsoft.tools.files.journal import Journals, journal_faults
 from failsoft.tools.files.locks import GiveUp, Locks, never
 from failsoft.tools.files.reading import Content, read
@@ -41,11 +41,11 @@ class Transaction:
             bytes_at_most: Above this size it is not read.
 
         Raises:
-            DiskFault: It does not exist (step `find`), or cannot be read.
-            NotARegularFile: It is a folder, a pipe, a socket or a device.
-            SeveralNames: It has several hard links.
-            TooLarge: It has more bytes.
-            ChangedOnDisk: It was written during each attempt to read it.
+            FileFault: The disk: It does not exist (step `find`), or cannot be read.
+            FileFault: `not_regular`: It is a folder, a pipe, a socket or a device.
+            FileFault: `several_names`: It has several hard links.
+            FileFault: `too_large`: It has more bytes.
+            FileFault: `changed`: It was written during each attempt to read it.
         """
         content = self._read[path] = read(
             self._places[path], bytes_at_most=bytes_at_most, several_names=self._several_names
@@ -83,9 +83,9 @@ class Transaction:
         """Write all files or none; return the result for each, in the order of `replace` and `create`.
 
         Raises:
-            ChangedOnDisk: A file is not what was read.
-            DiskFault: The operating system refused a step; `effect` says what that left behind.
-            GivenUp: The caller no longer waits, and nothing was written.
+            FileFault: `changed`: A file is not what was read.
+            FileFault: The disk: The operating system refused a step; `effect` says what that left behind.
+            FileFault: `given_up`: The caller no longer waits, and nothing was written.
         """
         changes, self._changes = list(self._changes.values()), {}
         return commit(changes, self._journals, self._give_up)
@@ -113,18 +113,19 @@ class Files:
         """Return a file, without a lock: it is never torn, since files are replaced in one step.
 
         Raises:
-            BadSpelling: No file can have this path here.
-            OutsideRoots: It leads out of the roots, or (SeveralNames) has another name where that is refused.
-            DiskFault: It does not exist, or cannot be read.
-            NotARegularFile: It is a folder, a pipe, a socket or a device.
-            TooLarge: It has more than `bytes_at_most`.
-            ChangedOnDisk: It is repeatedly written in place.
+            FileFault: A malformed path: No file can have this path here.
+            FileFault: `outside`: It leads out of the roots; `several_names`: it has another name where that is refused.
+            FileFault: The disk: It does not exist, or cannot be read.
+            FileFault: `not_regular`: It is a folder, a pipe, a socket or a device.
+            FileFault: `too_large`: It has more than `bytes_at_most`.
+            FileFault: `changed`: It is repeatedly written in place.
         """
         with self.roots.place(path) as place:
             try:
                 return read(place, bytes_at_most=bytes_at_most, several_names=self._several_names)
-            except SeveralNames:
-                pass
+            except FileFault as fault:
+                if fault.kind != "several_names":
+                    raise
         # During a transaction, or after a crash, a file may temporarily have a second name.
         with self.transaction([path]) as work:
             return work.read(path, bytes_at_most=bytes_at_most)
@@ -141,11 +142,11 @@ class Files:
             give_up: Polled until the first file is replaced; True cancels the transaction, which then changes nothing.
 
         Raises:
-            BadSpelling, OutsideRoots, DiskFault: A path cannot be resolved within the roots.
-            SameFileTwice: Two paths lead to one file.
-            LockWaitExceeded: Another call holds a file for longer.
-            GivenUp: `give_up` returned True.
-            UnfinishedTransaction: A crashed transaction involves a file, and it cannot be recovered now.
+            FileFault: A path cannot be resolved within the roots.
+            FileFault: `same_file`: Two paths lead to one file.
+            FileFault: `locked`: Another call holds a file for longer.
+            FileFault: `given_up`: `give_up` returned True.
+            FileFault: `unfinished`: A crashed transaction involves a file, and it cannot be recovered now.
         """
         with ExitStack() as stack:
             places = self._places(paths, stack)
@@ -164,7 +165,9 @@ class Files:
     def _recovered(self, journal: Path) -> Recovered | None:
         try:
             return recover(journal, self._journals, self._locks, self.roots)
-        except LockWaitExceeded:
+        except FileFault as fault:
+            if fault.kind != "locked":
+                raise
             return Recovered(outcome="waiting")
 
     def _places(self, paths: Sequence[str], stack: ExitStack) -> dict[str, ResolvedPath]:
@@ -173,7 +176,7 @@ class Files:
             place = stack.enter_context(self.roots.place(path))
             other = next((other for other in places.values() if _is_same(place, other)), None)
             if other is not None:
-                raise SameFileTwice(path, other=other.path)
+                raise FileFault(path, "same_file", other=other.path)
             places[path] = place
         return places
 
@@ -190,7 +193,7 @@ class Files:
                     return
             path, journal = unfinished
             if rest_s <= 0:
-                raise LockWaitExceeded(path, waited_s=time.monotonic() - began)
+                raise FileFault(path, "locked", waited_s=time.monotonic() - began)
             self._finish(path, journal, rest_s, give_up)
 
     def _unfinished(self, keys: dict[str, str]) -> tuple[str, Path] | None:
@@ -207,14 +210,16 @@ class Files:
         try:
             with journal_faults():
                 recovered = recover(journal, self._journals, self._locks, self.roots, wait_s=rest_s, give_up=give_up)
-        except LockWaitExceeded as fault:
-            raise LockWaitExceeded(path, waited_s=fault.waited_s) from fault
+        except FileFault as fault:
+            if fault.kind != "locked":
+                raise
+            raise FileFault(path, "locked", **fault.facts) from fault
         if recovered is None:
             if give_up():
-                raise GivenUp(path)
+                raise FileFault(path, "given_up")
             time.sleep(random.uniform(0.001, 0.01))  # noqa: S311 - another process is recovering it
         elif recovered.outcome in {"elsewhere", "waiting"}:
-            raise UnfinishedTransaction(path)
+            raise FileFault(path, "unfinished")
 
 
 def _is_same(place: ResolvedPath, other: ResolvedPath) -> bool:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.threads import is_given_up
-from failsoft.tools.files import BadSpelling, FileFault, Files, OutsideRoots, destination
+from failsoft.tools.files import FileFault, Files, destination
 from failsoft.tools.files.resolving import names_of
 from failsoft.tools.workspace.files.fault_mapping import to_error
 from failsoft.tools.workspace.files.read_back import require_on_disk
@@ -36,7 +36,7 @@ class Reports:
     def __init__(self, folder: str) -> None:
         try:
             names = names_of(folder, relative=True)
-        except BadSpelling as fault:
+        except FileFault as fault:
             raise _unusable() from fault
         if folder.startswith("/"):
             raise _unusable()
@@ -70,7 +70,7 @@ class Reports:
         data = _text(session, title=title, body=body, cause=cause, now=now).encode()
         try:
             if destination(files.roots, path) != f"{session.workspace_root}/{path}":  # a link on the way
-                raise OutsideRoots(path)
+                raise FileFault(path, "outside")  # noqa: TRY301 - as the walk of such a path raises it
             with files.roots.parents(path), files.transaction([path], give_up=is_given_up) as work:
                 work.create(path, data)
                 (written,) = work.commit()

@@ -19,17 +19,7 @@ from failsoft.framework.errors import (
 from failsoft.framework.normalize import normalize
 from failsoft.framework.text import bounded
 from failsoft.tools.docs.documents.path_syntax import is_document, is_visible
-from failsoft.tools.files import (
-    BadSpelling,
-    ChangedOnDisk,
-    DiskFault,
-    FileFault,
-    NotARegularFile,
-    OutsideRoots,
-    Roots,
-    SeveralNames,
-    TooLarge,
-)
+from failsoft.tools.files import FaultKind, FaultTable, FileFault, Roots
 from failsoft.tools.files.reading import read
 from failsoft.tools.files.resolving import LIST_FLAGS
 
@@ -37,9 +27,7 @@ DOCUMENT_BYTES_AT_MOST = 2_000_000
 _TRIES = 5
 _REPLACED = "it is being replaced again and again"
 
-_MISSING = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL})
-_REFUSED = frozenset({errno.EACCES, errno.EPERM})
-_BROKEN = frozenset({errno.EIO, errno.ESTALE, errno.ENXIO, errno.ENODEV})
+_MISSING: tuple[FaultKind, ...] = ("missing", "not_a_folder", "vanished", "name_too_long", "bad_name")
 
 
 class DocumentRoot:
@@ -101,10 +89,12 @@ class DocumentRoot:
             try:
                 with self.roots().place(path) as place:
                     return read(place, bytes_at_most=self.document_bytes_at_most, several_names=self.hard_links).data
-            except ChangedOnDisk:
-                continue
             except FileFault as fault:
-                raise self._error(fault, path) from fault
+                if fault.kind == "changed":
+                    continue
+                if fault.kind in _MISSING or fault.is_outside:
+                    self._require_root()
+                raise _ERRORS.to_error(fault, path) from fault
         raise DocumentLoadError(path=path, reason=_REPLACED)
 
     def holds(self, path: str) -> bool:
@@ -139,8 +129,7 @@ class DocumentRoot:
                 facts = place.facts()
             is_there = facts is not None and not stat.S_ISDIR(facts.st_mode)
         except FileFault as fault:
-            is_missing = isinstance(fault, BadSpelling) or getattr(fault, "errno", None) in _MISSING
-            is_there = not is_missing
+            is_there = not (fault.is_misspelt or fault.kind in _MISSING)
         if not is_there:
             self._require_root()
         return is_there
@@ -166,19 +155,6 @@ class DocumentRoot:
         with self.opened():
             pass
 
-    def _error(self, fault: FileFault, path: str) -> ToolError:
-        """Return the typed error for a fault of reading a document."""
-        number = fault.errno if isinstance(fault, DiskFault) else None
-        if number in _MISSING or isinstance(fault, OutsideRoots):
-            self._require_root()
-        if isinstance(fault, OutsideRoots):
-            return _refused(fault, path)
-        if isinstance(fault, TooLarge):
-            return DocumentLoadError(path=path, reason=f"it is larger than {fault.limit_bytes} bytes")
-        if isinstance(fault, NotARegularFile) and fault.kind != "folder":
-            return DocumentLoadError(path=path, reason="it is not a regular file")
-        return DocumentNotFound(path=path) if number is None else _of_errno(number, fault, path)
-
     def _unusable(self, number: int) -> ConfigurationError:
         return ConfigurationError(
             issue="the documentation folder does not exist or cannot be opened",
@@ -200,25 +176,47 @@ def _may_be_served(names: Sequence[str]) -> bool:
     return bool(names) and is_document(names[-1]) and all(map(is_visible, names))
 
 
-def _refused(fault: OutsideRoots, path: str) -> PermissionDenied:
-    refused = f"Access to {bounded(path)} was refused"
-    if isinstance(fault, SeveralNames):
-        return PermissionDenied(
-            message=f"{refused}: it has several names, and one may lie outside.",
-            operator_hint="FAILSOFT_DOCS_HARD_LINKS=true allows documents that have several names (hard links).",
-        )
+def _refused(_: FileFault, path: str) -> PermissionDenied:
     return PermissionDenied(
-        message=f"{refused}: it leads out of the documentation root, or to a file that the server itself relies on."
+        message=f"Access to {bounded(path)} was refused: it leads out of the documentation root, or to a file that the "
+        "server itself relies on."
     )
 
 
-def _of_errno(number: int, fault: FileFault, path: str) -> ToolError:
-    if number in _MISSING:
+def _several_names(_: FileFault, path: str) -> PermissionDenied:
+    return PermissionDenied(
+        message=f"Access to {bounded(path)} was refused: it has several names, and one may lie outside.",
+        operator_hint="FAILSOFT_DOCS_HARD_LINKS=true allows documents that have several names (hard links).",
+    )
+
+
+def _not_regular(fault: FileFault, path: str) -> ToolError:
+    if fault.facts["what"] == "folder":
         return DocumentNotFound(path=path)
-    if number in _REFUSED:
-        return PermissionDenied(message=f"The server may not read {bounded(path)}.")
-    reasons = {errno.ELOOP: "its links lead in a circle", errno.EAGAIN: _REPLACED}
-    reasons |= {broken: f"the disk reports {errno.errorcode[broken]}" for broken in _BROKEN}
-    if number in reasons:
-        return DocumentLoadError(path=path, reason=reasons[number])
-    return normalize(fault.__cause__ or fault)
+    return DocumentLoadError(path=path, reason="it is not a regular file")
+
+
+def _broken(fault: FileFault, path: str) -> ToolError:
+    return DocumentLoadError(path=path, reason=f"the disk reports {errno.errorcode[fault.errno or 0]}")
+
+
+def _otherwise(fault: FileFault, path: str) -> ToolError:
+    return DocumentNotFound(path=path) if fault.errno is None else normalize(fault.__cause__ or fault)
+
+
+_ERRORS: FaultTable[str] = FaultTable(
+    {
+        **dict.fromkeys(_MISSING, lambda _, path: DocumentNotFound(path=path)),
+        "outside": _refused,
+        "several_names": _several_names,
+        "not_regular": _not_regular,
+        "too_large": lambda fault, path: DocumentLoadError(
+            path=path, reason=f"it is larger than {fault.facts['limit_bytes']} bytes"
+        ),
+        "denied": lambda _, path: PermissionDenied(message=f"The server may not read {bounded(path)}."),
+        "link_loop": lambda _, path: DocumentLoadError(path=path, reason="its links lead in a circle"),
+        "replaced": lambda _, path: DocumentLoadError(path=path, reason=_REPLACED),
+        "broken": _broken,
+    },
+    otherwise=_otherwise,
+)

@@ -11,7 +11,6 @@ from pathlib import Path
 from failsoft.framework.call import CallContext
 from failsoft.framework.errors import NextStep, Overloaded, PermissionDenied, ToolError
 from failsoft.framework.normalize import normalize
-from failsoft.framework.text import quoted
 from failsoft.tools.docs.documents.documents import decoded
 from failsoft.tools.docs.documents.front_matter import read_front_matter
 from failsoft.tools.docs.documents.promotion import with_level
@@ -19,7 +18,7 @@ from failsoft.tools.docs.documents.reading import Asked
 from failsoft.tools.docs.errors import ExternalDocsNotPromotable
 from failsoft.tools.docs.projects.project import Project, level_of
 from failsoft.tools.docs.results import PromotedDocument
-from failsoft.tools.files import ChangedOnDisk, DiskFault, FileFault, Files, LockWaitExceeded, OutsideRoots
+from failsoft.tools.files import FaultTable, FileFault, Files
 from failsoft.tools.files.faults import HashMismatch
 
 
@@ -60,7 +59,7 @@ def promote(
                 call.read_only = False
                 work.commit()
     except FileFault as fault:
-        raise _error(fault, item.path) from fault
+        raise _ERRORS.to_error(fault, item.path) from fault
     if written != data:
         with suppress(ToolError):  # else the next walk of the tree finds the change
             project.index.follow([item.path], is_complete=True)
@@ -74,27 +73,20 @@ def promote(
 
 
 def _changed(path: str) -> HashMismatch:
-    return HashMismatch(
-        message=f"Nothing was changed: {quoted(path)} has changed since it was read; "
-        "expected_hash must be its current sha256.",
-        file_path=path,
-        next_step=NextStep("get_documentation", {"path": path}),
-        effect="none",
-    )
+    return HashMismatch.of(path, next_step=NextStep("get_documentation", {"path": path}))
 
 
-def _error(fault: FileFault, path: str) -> ToolError:
-    """Return a file fault as the error of a caller."""
-    if isinstance(fault, ChangedOnDisk):
-        return _changed(path)
-    if isinstance(fault, OutsideRoots):
-        error: ToolError = PermissionDenied(message=f'"{path}" leads out of the documentation root.')
-    elif isinstance(fault, LockWaitExceeded):
-        error = Overloaded(message=f'"{path}" is in use by another call.', retry_after_seconds=1.0)
-    elif isinstance(fault, DiskFault) and fault.errno in {errno.EACCES, errno.EPERM}:
-        error = PermissionDenied(message=f'The server may not write "{path}".')
-    else:
-        number = fault.errno if isinstance(fault, DiskFault) else errno.EIO
-        error = normalize(OSError(number, os.strerror(number)))
-    error.effect = fault.effect
-    return error
+def _outside(_: FileFault, path: str) -> ToolError:
+    return PermissionDenied(message=f'"{path}" leads out of the documentation root.')
+
+
+_ERRORS: FaultTable[str] = FaultTable(
+    {
+        "changed": lambda _, path: _changed(path),
+        "outside": _outside,
+        "several_names": _outside,
+        "locked": lambda _, path: Overloaded(message=f'"{path}" is in use by another call.', retry_after_seconds=1.0),
+        "denied": lambda _, path: PermissionDenied(message=f'The server may not write "{path}".'),
+    },
+    otherwise=lambda fault, _: normalize(OSError(fault.errno or errno.EIO, os.strerror(fault.errno or errno.EIO))),
+)

@@ -34,7 +34,7 @@ from failsoft.tools.docs.projects.config import ProjectConfig, misconfigured, pa
 from failsoft.tools.docs.projects.doc_types import DocTypes
 from failsoft.tools.docs.projects.project import ExternalFolder, Project, index_options
 from failsoft.tools.docs.search.index import DocumentIndex, IndexOptions
-from failsoft.tools.files import DiskFault, FileFault, OutsideRoots, Roots
+from failsoft.tools.files import FileFault, Roots
 from failsoft.tools.files.reading import read
 
 DEFAULT_HANDLE = "default"
@@ -44,6 +44,7 @@ _KEEP_S = 30 * 24 * 3600.0
 _FOLDERS_LOOKED_INTO = 500
 _DEPTH_LOOKED_INTO = 4
 _CANDIDATES_AT_MOST = 3
+_NO_FILE = "it is no regular file of at most 1 MB"
 
 
 class Projects:
@@ -246,16 +247,16 @@ class Projects:
         try:
             with self._roots.place(spelled) as place:
                 return place.real_path, read(place, bytes_at_most=_CONFIG_BYTES_AT_MOST).data
-        except OutsideRoots as fault:
-            raise PermissionDenied(
-                message=f"{quoted(path)} lies outside the folder that this server serves."
-            ) from fault
-        except DiskFault as fault:
-            if fault.step != "find" or not parameter:
-                raise DocumentLoadError(path=path, reason=os.strerror(fault.errno).lower()) from fault
-            raise self._no_config(path, parameter) from fault
-        except (FileFault, ValueError) as fault:
-            raise DocumentLoadError(path=path, reason="it is no regular file of at most 1 MB") from fault
+        except FileFault as fault:
+            if fault.is_outside:
+                raise PermissionDenied(
+                    message=f"{quoted(path)} lies outside the folder that this server serves."
+                ) from fault
+            if fault.step == "find" and parameter:
+                raise self._no_config(path, parameter) from fault
+            raise DocumentLoadError(path=path, reason=fault.os_reason or _NO_FILE) from fault
+        except ValueError as fault:
+            raise DocumentLoadError(path=path, reason=_NO_FILE) from fault
 
     def _no_config(self, path: str, parameter: str) -> InvalidParameter:
         found = tuple(self._configurations())

@@ -4,20 +4,10 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
 from pathlib import Path
 
 from failsoft.framework.text import bounded
-from failsoft.tools.files import (
-    BadSpelling,
-    DiskFault,
-    FileFault,
-    NotARegularFile,
-    OutsideRoots,
-    TooLarge,
-    open_roots,
-    similar_files,
-)
+from failsoft.tools.files import FileFault, open_roots, similar_files
 from failsoft.tools.files.reading import read
 from failsoft.tools.flux.errors.files import InputFileNotFound, InvalidInputFile
 
@@ -54,9 +44,9 @@ class InputFiles:
         try:
             with self._roots.place(path) as place:
                 data = read(place, bytes_at_most=_BYTES_AT_MOST, several_names=False).data
-        except TooLarge as fault:
-            raise _too_large(path) from fault
         except FileFault as fault:
+            if fault.kind == "too_large":
+                raise _too_large(path) from fault
             raise self._not_found(path, fault, otherwise) from fault
         return _unpacked(path, data) if path.casefold().endswith(".gz") else data
 
@@ -87,10 +77,10 @@ def _too_large(path: str) -> InvalidInputFile:
 
 
 def _reason(fault: FileFault) -> str:
-    if isinstance(fault, OutsideRoots):
+    if fault.is_outside:
         return "it lies outside the root"
-    if isinstance(fault, NotARegularFile):
-        return f"it is a {fault.kind}"
-    if isinstance(fault, BadSpelling):
-        return 'it contains ".."' if fault.reason == "parent" else "no file can have this path"
-    return os.strerror(fault.errno).lower() if isinstance(fault, DiskFault) else "it is being written to"
+    if fault.kind == "not_regular":
+        return f"it is a {fault.facts['what']}"
+    if fault.is_misspelt:
+        return 'it contains ".."' if fault.kind == "parent" else "no file can have this path"
+    return fault.os_reason or "it is being written to"

@@ -13,15 +13,14 @@ from failsoft.framework.threads import is_given_up
 from failsoft.tools.files import (
     FileFault,
     Files,
-    NotARegularFile,
     Written,
     destination,
     listed,
     name_within,
     similar_files,
 )
-from failsoft.tools.files.faults import FileNotFound, FileTooLarge, InvalidEncoding
-from failsoft.tools.workspace.files.fault_mapping import Action, changed, to_error
+from failsoft.tools.files.faults import FileNotFound, FileTooLarge, HashMismatch, InvalidEncoding
+from failsoft.tools.workspace.files.fault_mapping import Action, to_error
 from failsoft.tools.workspace.files.path_errors import PathNotFound
 from failsoft.tools.workspace.files.read_back import require_on_disk
 from failsoft.tools.workspace.patches.errors import PatchInvalid
@@ -148,7 +147,7 @@ class SessionFiles:
             self._check_path(path, work.real_path(path))
             before = work.read(path, bytes_at_most=self._bytes_at_most)
             if expected_hash not in {None, before.sha256}:
-                raise changed(path, expected_hash=expected_hash, actual_hash=before.sha256)
+                raise HashMismatch.of(path, expected_hash=expected_hash, actual_hash=before.sha256)
             data = becomes(before.data)
             self._require_size(path, data)
             self._check(path, work.real_path(path), data, before.data)
@@ -158,8 +157,8 @@ class SessionFiles:
         return self._result(written, created=False)
 
     def _result(self, written: Written, *, created: bool) -> WrittenFile:
-        if not written.durable:
-            self._warn("The file was written, but could not be flushed to disk: a power failure may undo it.")
+        if written.warning is not None:
+            self._warn(written.warning)
         return {"path": written.path, "created": created, "bytes": written.bytes, "sha256": written.sha256}
 
     def _require_size(self, path: str, data: bytes) -> None:
@@ -171,7 +170,7 @@ class SessionFiles:
         roots = self._files.roots
         real_path = real_path or destination(roots, path)
         if path.endswith("/") or real_path == self._folder:
-            raise NotARegularFile(path, kind="folder")
+            raise FileFault(path, "not_regular", what="folder")
         self._guard(name_within(roots, path, self._folder), os.path.relpath(real_path, self._folder))
 
     def _check(self, path: str, real_path: str, data: bytes, before: bytes | None = None) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from typing import Any
 
 from failsoft.framework.threads import is_given_up
-from failsoft.tools.files import CLOSED_FOLDER, DiskFault, FileFault, Files, OutsideRoots, destination
+from failsoft.tools.files import CLOSED_FOLDER, FileFault, Files, destination
 from failsoft.tools.workspace.plans.plan import Plan
 
 _BYTES_AT_MOST = 10_000_000
@@ -35,7 +34,7 @@ def _write(files: Files, plan: Plan, facts: Mapping[str, Any]) -> str | None:
     data = (json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode(errors="replace")
     try:
         if destination(files.roots, path) != f"{plan.workspace_root}/{path}":
-            raise OutsideRoots(path)
+            raise FileFault(path, "outside")  # noqa: TRY301 - as the walk of such a path raises it
         with files.roots.parents(path), files.transaction([path], give_up=is_given_up) as work:
             if _exists(files, path):
                 work.read(path, bytes_at_most=_BYTES_AT_MOST)
@@ -43,10 +42,8 @@ def _write(files: Files, plan: Plan, facts: Mapping[str, Any]) -> str | None:
             else:
                 work.create(path, data)
             work.commit()
-    except DiskFault as fault:
-        return os.strerror(fault.errno).lower()
     except FileFault as fault:
-        return "a link leads elsewhere" if isinstance(fault, OutsideRoots) else "another process holds it"
+        return fault.os_reason or ("a link leads elsewhere" if fault.is_outside else "another process holds it")
     return None
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import platform
 
-from failsoft.tools.files import DiskFault, OutsideRoots, Roots
+from failsoft.tools.files import FileFault, Roots
 
-_ELSEWHERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
+_ELSEWHERE = frozenset({"outside", "missing", "not_a_folder", "link_loop"})
 
 
 def root_identity(roots: Roots, folder: str) -> str:
@@ -18,15 +17,13 @@ def root_identity(roots: Roots, folder: str) -> str:
         folder: Its absolute path; links are not followed.
 
     Raises:
-        DiskFault: The operating system reports an error.
+        FileFault: The operating system reports an error.
     """
     try:
         with roots.place(folder, follow=False) as place:
             facts = place.facts()
-    except OutsideRoots:
-        return ""
-    except DiskFault as fault:
-        if fault.errno in _ELSEWHERE:
+    except FileFault as fault:
+        if fault.kind in _ELSEWHERE:
             return ""
         raise
     return "" if facts is None else f"{platform.node()}/{facts.st_dev}/{facts.st_ino}"

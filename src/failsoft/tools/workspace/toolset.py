@@ -27,15 +27,20 @@ from failsoft.tools.workspace.arguments import (
     SessionId,
     WritePlanHash,
 )
+from failsoft.tools.workspace.errors import (
+    FileAlreadyExists,
+    PatchApplyFailed,
+    PlanNotApproved,
+    PlanNotFound,
+    PolicyViolation,
+    PreflightFailed,
+    RustPolicyViolation,
+)
 from failsoft.tools.workspace.files.excerpt import excerpt
-from failsoft.tools.workspace.files.file_errors import FileAlreadyExists
 from failsoft.tools.workspace.files.session_files import SessionFiles
-from failsoft.tools.workspace.patches.errors import PatchApplyFailed
-from failsoft.tools.workspace.plans.errors import PlanNotApproved, PlanNotFound
 from failsoft.tools.workspace.plans.guards import phase_of, plan_of, refusing, within
 from failsoft.tools.workspace.plans.plan import Plan
 from failsoft.tools.workspace.policies import judge
-from failsoft.tools.workspace.policies.errors import PolicyViolation, PreflightFailed, RustPolicyViolation
 from failsoft.tools.workspace.preflight.preflight import Preflight, PreflightResult
 from failsoft.tools.workspace.resources import WorkspaceOffers
 from failsoft.tools.workspace.results import FileContent, FileList, WrittenFile

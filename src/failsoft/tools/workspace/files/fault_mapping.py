@@ -12,9 +12,16 @@ from failsoft.framework.errors.violations import Reason, Violation
 from failsoft.framework.text import quoted
 from failsoft.tools.files import SPELLING, FaultKind, FaultTable, FileFault
 from failsoft.tools.files.faults import FileNotFound, FileTooLarge, HashMismatch, LockTimeout
-from failsoft.tools.workspace.files.file_errors import FileAlreadyExists, FileReadFailed, FileWriteFailed
-from failsoft.tools.workspace.files.path_errors import InvalidPath, OutsideWorkspace, PathNotFound, PathTraversalBlocked
-from failsoft.tools.workspace.sessions.errors import SessionInitializationFailed
+from failsoft.tools.workspace.errors import (
+    FileAlreadyExists,
+    FileReadFailed,
+    FileWriteFailed,
+    InvalidPath,
+    OutsideWorkspace,
+    PathNotFound,
+    PathTraversalBlocked,
+    SessionInitializationFailed,
+)
 
 Action: TypeAlias = Literal["read", "list", "write"]
 

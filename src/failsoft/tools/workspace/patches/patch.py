@@ -12,7 +12,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from failsoft.tools.workspace.patches.errors import PatchApplyFailed
+from failsoft.tools.workspace.errors import PatchApplyFailed
 
 _SHOWN_AT_MOST = 200
 

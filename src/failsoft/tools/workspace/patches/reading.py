@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple, NoReturn
 
 from failsoft.framework.errors.violations import Violation
-from failsoft.tools.workspace.patches.errors import PatchInvalid
+from failsoft.tools.workspace.errors import PatchInvalid
 from failsoft.tools.workspace.patches.patch import Hunk, Patch
 from failsoft.tools.workspace.plans.scope import normal
 

@@ -8,7 +8,7 @@ from failsoft.framework.answer.failure import CONTEXT_KEY
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import NextStep, ToolError
 from failsoft.framework.text import enumerated, quoted
-from failsoft.tools.workspace.plans.errors import PlanNotApproved, PlanScopeViolation
+from failsoft.tools.workspace.errors import PlanNotApproved, PlanScopeViolation
 from failsoft.tools.workspace.plans.plan import Plan
 from failsoft.tools.workspace.plans.scope import covers
 from failsoft.tools.workspace.sessions.sessions import Session

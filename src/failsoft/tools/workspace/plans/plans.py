@@ -19,11 +19,10 @@ from failsoft.framework.errors.violations import summarize
 from failsoft.framework.state.records import Records
 from failsoft.framework.state.store import changed_names
 from failsoft.framework.text import quoted
-from failsoft.tools.workspace.plans.errors import PlanEnforcementFailed, PlanNotApproved, PlanNotFound
+from failsoft.tools.workspace.errors import PlanEnforcementFailed, PlanNotApproved, PlanNotFound, UnauthorizedAction
 from failsoft.tools.workspace.plans.guards import list_step
 from failsoft.tools.workspace.plans.plan import Plan, author_of, content_of, hash_of, read_plan
 from failsoft.tools.workspace.plans.scope import faults_of, normal
-from failsoft.tools.workspace.sessions.errors import UnauthorizedAction
 from failsoft.tools.workspace.sessions.invariants import AUTHOR_IS_NOT_APPROVER, PLAN_IS_ITS_HASH, violated
 from failsoft.tools.workspace.sessions.sessions import Session
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from failsoft.framework.errors import ToolError, ToolSystemError
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded, enumerated
-from failsoft.tools.workspace.policies.errors import PolicyViolation, RustPolicyViolation
+from failsoft.tools.workspace.errors import PolicyViolation, RustPolicyViolation
 from failsoft.tools.workspace.policies.port import Finding, Policy
 
 _FINDINGS_AT_MOST = 1_000

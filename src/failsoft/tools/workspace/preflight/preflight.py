@@ -16,7 +16,7 @@ from failsoft.framework.safe.redaction import redact_paths
 from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import QUOTED_AT_MOST, quoted
 from failsoft.framework.threads import ThreadPool
-from failsoft.tools.workspace.policies.errors import PreflightFailed
+from failsoft.tools.workspace.errors import PreflightFailed
 from failsoft.tools.workspace.preflight.command import Command, Ran, shown
 
 _TAIL_AT_MOST = 4_000

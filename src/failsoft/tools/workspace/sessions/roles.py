@@ -11,7 +11,7 @@ from failsoft.framework.errors.corrections import slip_of
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.safe.principals import principal_named
 from failsoft.framework.text import bounded
-from failsoft.tools.workspace.sessions.errors import InsufficientPermissions, UnauthorizedAction
+from failsoft.tools.workspace.errors import InsufficientPermissions, UnauthorizedAction
 from failsoft.tools.workspace.settings import WorkspaceSettings
 
 Power: TypeAlias = Literal["read", "plan", "approve", "write"]

@@ -16,7 +16,7 @@ from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
 from failsoft.framework.state.records import Records
 from failsoft.framework.state.store import changed_names
 from failsoft.framework.text import quoted
-from failsoft.tools.workspace.sessions.errors import (
+from failsoft.tools.workspace.errors import (
     InsufficientPermissions,
     RoleMismatch,
     SessionLocked,

@@ -1,0 +1,346 @@
+"""Errors of the workspace toolset, in the order of seed 001, section 2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from failsoft.framework.errors import (
+    AlreadyExists,
+    ApprovalRequired,
+    Conflict,
+    InvalidArgument,
+    NotFound,
+    PermissionDenied,
+    PreconditionFailed,
+    Public,
+    StorageError,
+    Words,
+)
+
+
+class SessionNotInitialized(PreconditionFailed):
+    """The call has no session.
+
+    Raised when: `session_id` names an unknown session, or one that has ended or expired; or it is left out by a caller
+    without a session, or over HTTP.
+    Caller: call `begin_session`, and pass the `session_id` that it returns.
+    Operator: raise `FAILSOFT_WORKSPACE_SESSION_S` if sessions expire too soon.
+    """
+
+    code = "SESSION_NOT_INITIALIZED"
+    message = "The call has no session."
+    hints = ("Begin a session, and pass its session_id with every call",)
+
+
+class SessionLocked(PreconditionFailed):
+    """The session is locked because an invariant was violated.
+
+    Raised when: an earlier call of the session ended with `INVARIANT_VIOLATION`, and no report on it was written since.
+    Caller: call `write_failure_report` with what you did and saw; then the session works again.
+    Operator: find `cause_error_id` in the audit log, and read the report in the workspace's reports folder.
+    """
+
+    cause_error_id: Public[Words]
+    violated: Public[Words]
+    code = "SESSION_LOCKED"
+    message = "The session is locked: {violated} was violated (error id {cause_error_id})."
+    hints = ("Write a failure report; the session works again once it is written",)
+
+
+class SessionInitializationFailed(StorageError):
+    """A session could not begin although its arguments are valid.
+
+    Raised when: the operating system denies access to the workspace's folder.
+    Caller: do not repeat the call; report the error id to the user.
+    Operator: correct what the reason names: the permissions of the folder, or its links.
+    """
+
+    reason: Public[Words]
+    code = "SESSION_INITIALIZATION_FAILED"
+    message = "The session could not begin: {reason}."
+
+
+class InsufficientPermissions(PermissionDenied):
+    """The role is not granted to the caller, or the session belongs to another principal.
+
+    Raised when: over HTTP, the server's settings do not grant the role to the principal, or the session was begun by
+    another principal; or plans cannot be approved, because callers are not authenticated.
+    Operator: give the principal the role in `FAILSOFT_WORKSPACE_PRINCIPALS` if that is wanted.
+    """
+
+    reason: Public[Words]
+    code = "INSUFFICIENT_PERMISSIONS"
+    message = "Access was refused: {reason}."
+
+
+class RoleMismatch(Conflict):
+    """The caller has another role in this workspace, or in one that overlaps with it.
+
+    Raised when: over HTTP, the principal has begun a session in this workspace in another role, and the settings do not
+    grant it several roles: one principal must not both plan and execute.
+    Caller: begin the session in the role that you have, `current_role`.
+    Operator: list the roles of each principal in `FAILSOFT_WORKSPACE_PRINCIPALS`; without, a role is bound to its
+    principal for as long as a session lasts.
+    """
+
+    current_role: Public[Words]
+    role: Public[Words]
+    code = "ROLE_MISMATCH"
+    message = "You have the role {current_role} in this workspace and cannot take {role} as well."
+    hints = ("Use the role {current_role}",)
+
+
+class UnauthorizedAction(PermissionDenied):
+    """The role of the session may not do this.
+
+    Raised when: an operation needs a power that the role does not have, or an author approves their own plan.
+    Caller: leave it to a session in a role that may do it; have another author approve your plan.
+    Operator: give the role the power in `FAILSOFT_WORKSPACE_ROLES` if that is wanted.
+    """
+
+    role: Public[Words]
+    action: Public[Words]
+    code = "UNAUTHORIZED_ACTION"
+    message = "The role {role} may not {action} here."
+    actor = "caller"
+    hints = ("Leave this to a session in a role that may do it",)
+
+
+class InvalidPath(InvalidArgument):
+    """The path cannot name what is wanted.
+
+    Raised when: it is empty, too long, holds a NUL character, cannot be written as a file name, or leads to something
+    of another kind: a file where a folder is wanted.
+    Caller: correct the path as the reason says.
+    """
+
+    reason: Public[Words]
+    code = "INVALID_PATH"
+    message = "The path cannot be used: {reason}."
+
+
+class PathNotFound(NotFound):
+    """There is nothing at this path.
+
+    Raised when: a folder that was named, or one on the way to it, does not exist.
+    Caller: correct the path.
+    """
+
+    path: Public[str]
+    code = "PATH_NOT_FOUND"
+    message = "There is nothing at {path}."
+
+
+class PathTraversalBlocked(InvalidArgument):
+    """A path contains `..`.
+
+    Raised when: one of the names in the path is `..`, wherever it would lead.
+    Caller: give the path without `..`.
+    """
+
+    code = "PATH_TRAVERSAL_BLOCKED"
+    message = "The path contains '..'."
+    hints = ("Give the path without '..'",)
+
+
+class OutsideWorkspace(PermissionDenied):
+    """The path leads out of the folders of this server, or of the session's workspace.
+
+    Raised when: the path, or a link on the way, leads outside, or to what is closed within: `.failsoft/`, the audit log
+    and the server's own settings; or the file has more than one name (hard links), and one of them may lie outside.
+    Caller: use a path within the workspace.
+    Operator: name the folder with `--root` if it should be served; set `FAILSOFT_WORKSPACE_HARD_LINKS` where files of
+    the workspace have several names, all of them in the workspace.
+    """
+
+    code = "OUTSIDE_WORKSPACE"
+    message = "The path lies outside the workspace."
+    actor = "caller"
+    hints = ("Use a path within the workspace of the session",)
+
+
+class FileAlreadyExists(AlreadyExists):
+    """The file exists already.
+
+    Raised when: `write_file` is called without `expected_hash`, and the path exists.
+    Caller: read the file, and pass its `sha256` as `expected_hash` to replace it; or choose another path.
+    """
+
+    path: Public[str]
+    code = "FILE_ALREADY_EXISTS"
+    message = "The file {path} exists."
+    hints = ("To replace it, pass the sha256 that read_file returns as expected_hash",)
+
+
+class FileReadFailed(StorageError):
+    """The operating system refused to read.
+
+    Raised when: permissions, links or the disk do not allow it.
+    Caller: do not repeat the call; report the error id to the user.
+    Operator: correct what the reason names.
+    """
+
+    reason: Public[Words]
+    code = "FILE_READ_FAILED"
+    message = "The file could not be read: {reason}."
+
+
+class FileWriteFailed(StorageError):
+    """The operating system refused to write.
+
+    Raised when: permissions, links or the disk do not allow it, or an earlier call that a crash interrupted holds
+    the file.
+    Caller: do not repeat the call; report the error id to the user.
+    Operator: correct what the reason names: permissions, free space, or the state folder of failsoft.
+    """
+
+    reason: Public[Words]
+    code = "FILE_WRITE_FAILED"
+    message = "The file could not be written: {reason}."
+
+
+class PatchInvalid(InvalidArgument):
+    """The patch is not a unified diff that changes or makes this one file.
+
+    Raised when: a line does not follow the format, the counts or positions of a hunk are wrong, it names another file,
+    or it does something unsupported: delete or rename a file, change its mode, or patch several or binary files.
+    Caller: correct the patch at the line that is named.
+    """
+
+    reason: Public[Words]
+    line: Public[int]
+    code = "PATCH_INVALID"
+    message = "The patch cannot be used, line {line}: {reason}."
+    hints = (
+        "Give a unified diff for this one file, whose hunks have the exact line numbers and counts",
+        "To write the whole file instead, use write_file",
+    )
+
+
+class PatchApplyFailed(Conflict):
+    """The patch does not fit the file.
+
+    Raised when: a line that a hunk expects is not in the file at that position; other positions are not tried. The
+    expected and the actual line are in the suggestions, which are never logged.
+    Caller: read the file again, and make a new patch from its content.
+    """
+
+    content_fields = frozenset({"suggestions"})
+    hunk: Public[int]
+    line: Public[int]
+    reason: Public[Words]
+    code = "PATCH_APPLY_FAILED"
+    message = "Nothing was changed: the patch does not fit the file at line {line}: {reason}."
+    hints = ("Read the file again, and make the patch from its current content",)
+
+
+class PlanNotFound(NotFound):
+    """There is no plan with this hash in the workspace.
+
+    Raised when: a call names a plan, as `plan_hash` or in `_meta["dev.failsoft/context"]`, that was not submitted for
+    this workspace, or that has expired or was withdrawn.
+    Caller: use a `plan_hash` that `list_plans` returns.
+    Operator: raise `FAILSOFT_WORKSPACE_PLAN_S` if plans expire too soon.
+    """
+
+    code = "PLAN_NOT_FOUND"
+    message = "There is no such plan in this workspace; `list_plans` gives full hashes."
+    hints = ("Use a plan_hash that list_plans returns",)
+
+
+class PlanNotApproved(ApprovalRequired):
+    """A file cannot be written because no plan for it is approved.
+
+    Raised when: the plan that a write names is not approved; or the write names none, and no plan of the workspace is.
+    Caller: have another author approve the plan, in a role that may approve; then call again.
+    Operator: nothing to do, unless no role has the power `approve` in `FAILSOFT_WORKSPACE_ROLES`.
+    """
+
+    code = "PLAN_NOT_APPROVED"
+    message = "Nothing was written: no approved plan covers it. One session submits a plan, another approves it."
+    hints = ("A plan is approved by another author, in a role that may approve",)
+
+
+class PlanEnforcementFailed(InvalidArgument):
+    """The plan cannot be enforced.
+
+    Raised when: a plan names no files, or too many, or one that is absolute, contains `..`, names a folder, or uses
+    `**` within a name; or it waives a rule that no policy of this server has.
+    Caller: correct every entry that `violations` lists, and submit the plan again.
+    """
+
+    code = "PLAN_ENFORCEMENT_FAILED"
+    message = "The plan cannot be enforced."
+    hints = ("Name files relative to the workspace, such as src/app.py or docs/**",)
+
+
+class PlanScopeViolation(PermissionDenied):
+    """A write lies outside the plan.
+
+    Raised when: neither the plan that the write names, nor, if it names none, any approved plan of the workspace covers
+    the path, or covers where the path leads through links; or the call names a phase that the plan does not have.
+    Caller: write only what the plan covers, or have another plan approved.
+    Operator: nothing to do.
+    """
+
+    path: Public[str]
+    code = "PLAN_SCOPE_VIOLATION"
+    message = "{path} was not written: no approved plan covers it."
+    hints = ("Names that begin with a dot are covered only where the plan names them so",)
+
+
+class PolicyViolation(InvalidArgument):
+    """The new content breaks a policy of this server.
+
+    Raised when: a policy finds something in the content of a write that was not in the file before: a secret, a merge
+    marker, a stub, or what a policy of your own looks for. Nothing was written.
+    Caller: correct the places that `details.findings` lists, and write again; or have a plan approved that waives the
+    rule.
+    Operator: the policies are those of `FAILSOFT_WORKSPACE_POLICIES`.
+    """
+
+    policies: Public[Words]
+    found: Public[Words]
+    findings: Public[Sequence[Mapping[str, Any]]] = ()
+    code = "POLICY_VIOLATION"
+    message = "Nothing was written: the new content breaks the policy {policies}: {found}."
+
+
+class RustPolicyViolation(InvalidArgument):
+    """The new content breaks the policy for Rust.
+
+    Raised when: a write brings `unsafe` or `static mut` into a file named `*.rs`, or `unwrap`, `expect` or `panic!`
+    outside of tests. Nothing was written.
+    Caller: correct the places that `details.findings` lists, and write again; or have a plan approved that waives the
+    rule.
+    Operator: the policies are those of `FAILSOFT_WORKSPACE_POLICIES`.
+    """
+
+    policies: Public[Words]
+    found: Public[Words]
+    findings: Public[Sequence[Mapping[str, Any]]] = ()
+    code = "RUST_POLICY_VIOLATION"
+    message = "Nothing was written: the new content breaks the policy {policies}: {found}."
+
+
+class PreflightFailed(PreconditionFailed):
+    """A preflight command of this server failed.
+
+    Raised when: a command exits with another status than 0, is ended by a signal or a time-out, or cannot be started.
+    The commands after it are not run. What it left behind in the workspace is unknown.
+    Caller: correct what the end of the output shows, and call `run_preflight` again; if the command could not be
+    started, report it to the user.
+    Operator: the commands are those of `FAILSOFT_WORKSPACE_PREFLIGHT`, their time `FAILSOFT_WORKSPACE_PREFLIGHT_S`.
+    """
+
+    command: Public[str]
+    outcome: Public[Words]
+    exit_code: Public[int | None] = None
+    duration_s: Public[float | None] = None
+    output_snippet: Public[str] = ""
+    code = "PREFLIGHT_FAILED"
+    message = "The preflight command {command} {outcome}."
+    hints = ("Correct what the end of its output shows",)
+    remedy = "Fix what the end of the output shows and"
+    actor = "caller"

@@ -51,7 +51,6 @@ LineLimit = Annotated[
     int | None,
     Field(ge=1, le=_LINES_AT_MOST, description="Lines to return at most, for a file that is too large for one answer"),
 ]
-ListCursor = Annotated[str, Field(max_length=4096, description="The last name of the page before")]
 Content = Annotated[str, Field(max_length=_TEXT_AT_MOST, description="The whole new content of the file")]
 ExpectedHash = Annotated[
     str | None,
@@ -104,7 +103,6 @@ PlanPhases = Annotated[
         description="Phases of the plan: a write that names a phase_id in its _meta has to name one of these",
     ),
 ]
-Task = Annotated[str, Field(min_length=1, max_length=5_000, description="What is to be done")]
 WaivedRules = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=60)]],
     Field(

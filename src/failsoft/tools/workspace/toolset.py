@@ -4,29 +4,49 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+from uuid import uuid4
 
 from failsoft.framework.answer.failure import Failure
+from failsoft.framework.audit.trail import AuditLog
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.operation import operation
+from failsoft.framework.call.runtime import Runtime
+from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import NextStep, ToolError
-from failsoft.tools.files import Files
+from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
+from failsoft.tools.files import CLOSED_FOLDER, FileFault, Files, name_roots, open_roots
 from failsoft.tools.files.faults import HashMismatch
 from failsoft.tools.workspace.arguments import (
+    AuditLimit,
     Content,
     ExpectedHash,
     FilePath,
     FirstLine,
     FolderPath,
     LineLimit,
+    LintedFiles,
     PatchHash,
     PatchText,
+    PlanBody,
+    PlanFiles,
+    PlanHash,
+    PlanIntent,
+    PlanLimit,
+    PlanPhases,
+    PlanTitle,
+    ReportBody,
+    ReportTitle,
+    RoleName,
     SessionId,
+    WaivedRules,
+    WorkspaceRoot,
     WritePlanHash,
 )
+from failsoft.tools.workspace.audit_reading import read_entries
 from failsoft.tools.workspace.errors import (
     FileAlreadyExists,
     PatchApplyFailed,
@@ -37,19 +57,40 @@ from failsoft.tools.workspace.errors import (
     RustPolicyViolation,
 )
 from failsoft.tools.workspace.files.excerpt import excerpt
-from failsoft.tools.workspace.files.session_files import SessionFiles
+from failsoft.tools.workspace.files.fault_mapping import to_root_error
+from failsoft.tools.workspace.files.session_files import Guard, SessionFiles, WriteCheck
+from failsoft.tools.workspace.files.walking import files_below
+from failsoft.tools.workspace.gate import SessionGate
+from failsoft.tools.workspace.plans.copies import mark_withdrawn, write_copy
 from failsoft.tools.workspace.plans.guards import phase_of, plan_of, refusing, within
+from failsoft.tools.workspace.plans.linting import PlanCheck, lint
 from failsoft.tools.workspace.plans.plan import Plan
-from failsoft.tools.workspace.policies import judge
+from failsoft.tools.workspace.plans.plans import PlanDraft, Plans
+from failsoft.tools.workspace.policies import judge, load_policies, rules_of
 from failsoft.tools.workspace.preflight.preflight import Preflight, PreflightResult
-from failsoft.tools.workspace.resources import WorkspaceOffers
-from failsoft.tools.workspace.results import FileContent, FileList, WrittenFile
+from failsoft.tools.workspace.reports import Reports
+from failsoft.tools.workspace.results import (
+    AuditEntries,
+    BegunSession,
+    EndedSession,
+    FileContent,
+    FileList,
+    PlanFacts,
+    PlanList,
+    WithdrawnPlan,
+    WrittenFile,
+    WrittenReport,
+)
+from failsoft.tools.workspace.sessions.roles import Power, Roles
+from failsoft.tools.workspace.sessions.root_identity import root_identity
+from failsoft.tools.workspace.sessions.sessions import Session, Sessions
 from failsoft.tools.workspace.settings import WorkspaceSettings
 
+AUDIT_LOG = "audit-log.jsonl"
 T = TypeVar("T")
 
 
-class Workspace(WorkspaceOffers):
+class Workspace(BaseTool):
     """Governed work on the files of a project: every call belongs to a session, and every session has a role.
 
     Usual order: begin_session in a role that may plan; lint_plan, submit_plan; another author calls approve_plan; then
@@ -66,21 +107,134 @@ class Workspace(WorkspaceOffers):
     """
 
     name = "workspace"
+    wire_format = "system_error"
+    takes_several_roots = True
+    governed = True
     Settings = WorkspaceSettings
     settings: WorkspaceSettings
-    powers = {  # noqa: RUF012 - extended by subclasses, never changed
-        **WorkspaceOffers.powers,
+    powers: ClassVar[Mapping[str, Power]] = {
         "read_file": "read",
         "list_files": "read",
         "write_file": "write",
         "apply_patch": "write",
         "run_preflight": "write",
+        "submit_plan": "plan",
+        "withdraw_plan": "plan",
+        "lint_plan": "read",
+        "list_plans": "read",
+        "approve_plan": "approve",
+        "read_audit_log": "read",
     }
+    """The power that the role of a session needs, by operation; the others need a session only, or none."""
 
-    @cached_property
-    def _preflight(self) -> Preflight:
+    def __init__(
+        self,
+        root: Path | Sequence[Path] | None = None,
+        *,
+        runtime: Runtime | None = None,
+        settings: WorkspaceSettings | None = None,
+        state_folder: Path | None = None,
+    ) -> None:
+        super().__init__(runtime=runtime, settings=settings)
+        general = self.runtime.settings
+        self._served = open_roots(root, self.name)
+        self.roots = tuple(map(Path, self._served.folders))
+        if self.runtime.audit is None:
+            general = general.model_copy(update={"audit_path": self.roots[0] / AUDIT_LOG})
+            self.audit = AuditLog.from_settings(general)
+        self._on_disk = self._served.closing(CLOSED_FOLDER)
+        self._state_folder = state_folder
+        self._roles = Roles.from_settings(self.settings)
+        self._process = uuid4().hex if self._roles.bound is not None else None
+        self._lifetime_s = self.settings.session_s
+        self._records = self.runtime.state.records(self)
+        self._sessions = Sessions(
+            self._records, lifetime_s=self._lifetime_s, roles=self._roles, root=str(self.roots[0])
+        )
+        self._reports = Reports(self.settings.reports)
+        self._gate = SessionGate(self._sessions, self._on_disk, self.runtime.threads)
+        self.middleware = self._gate.steps
+        self._policies = load_policies(self.settings.policies)
+        self._plans = Plans(
+            self._records,
+            lifetime_s=self.settings.plan_s,
+            process=self._process,
+            rules=rules_of(self._policies),
+        )
         hides_paths = self.runtime.settings.detail_level == "minimal"
-        return Preflight(self.settings.preflight, limit_s=self.settings.preflight_s, hides_paths=hides_paths)
+        self._preflight = Preflight(self.settings.preflight, limit_s=self.settings.preflight_s, hides_paths=hides_paths)
+
+    def bind_operations(self) -> None:
+        """Bind every operation; schemas and descriptions name the folders and the roles of this server."""
+        super().bind_operations()
+        name_roots(self.operations.values(), self.roots)
+        role: dict[str, Any] = self.operations["begin_session"].input_schema["properties"]["role"]
+        role |= {"enum": list(self._roles.names), "examples": [self._roles.names[-1]]}
+        role["description"] = f"The role to work in: {self._roles.described()}"
+        for name, bound in self.operations.items():
+            power = self.powers.get(name)
+            if power is not None:
+                able = ", ".join(self._roles.with_power(power)) or "none on this server"
+                bound.description = f"{bound.description}\n\nNeeds a role that may {power}: {able}."
+
+    def introduction(self) -> str:
+        """Return the description of the toolset, with its folders and its roles."""
+        return f"{super().introduction()}\nRoles: {self._roles.described()}."
+
+    @operation(open_world=False, destructive=False, title="Begin a session")
+    async def begin_session(self, call: Call, workspace_root: WorkspaceRoot, role: RoleName) -> BegunSession:
+        """Begin to work in a folder in a role. Pass the session_id that it returns with every further call."""
+        folder, identity = await self.runtime.threads.run(lambda: self._folder(workspace_root))
+        session = await self._sessions.begin(
+            call,
+            role=role,
+            workspace_root=folder,
+            root_identity=identity,
+            is_bound=_is_remote(call) and not self._roles.principals,
+        )
+        return {
+            "session_id": session.session_id,
+            "role": session.role,
+            "may": sorted(self._roles.powers[session.role]),
+            "workspace_root": session.workspace_root,
+            "expires_in_s": self._lifetime_s,
+        }
+
+    @begin_session.check
+    def may_take_the_role(self, call: Call, role: str) -> None:
+        """Refuse an unknown role, and one that is not granted to this principal."""
+        self._roles.require(role)
+        if _is_remote(call):
+            self._roles.require_granted(role, call.principal or "")
+
+    @operation(open_world=False, destructive=False, title="End the session")
+    async def end_session(self, call: Call, session_id: SessionId = None) -> EndedSession:
+        """End a session. Later calls with its session_id are refused."""
+        session = await self._sessions.of(call, session_id)
+        await self._sessions.end(session)
+        return {"session_id": session.session_id, "role": session.role, "workspace_root": session.workspace_root}
+
+    @operation(open_world=False, destructive=False, title="Write a failure report")
+    async def write_failure_report(
+        self, call: Call, title: ReportTitle, body: ReportBody, session_id: SessionId = None
+    ) -> WrittenReport:
+        """Write a report on a failure as a new file in the reports folder. It unlocks a locked session."""
+        session = await self._sessions.of(call, session_id, even_if_locked=True)
+        cause = await self._sessions.lock_cause(session)
+        files = Files(self._on_disk.beneath(session.workspace_root), state_folder=self._state_folder)
+        report = await self.runtime.threads.run(
+            lambda: self._reports.write(files, session, title=title, body=body, cause=cause, warn=call.warn)
+        )
+        call.audit(path=report["path"], sha256=report["sha256"])
+        report["locked"] = cause is not None and not await self._sessions.unlock(session, cause)
+        return report
+
+    @operation(read_only=True, open_world=False, title="Read the audit log")
+    async def read_audit_log(self, call: Call, limit: AuditLimit = 20, session_id: SessionId = None) -> AuditEntries:
+        """Return the last audit entries of this workspace: failures, and calls that changed something."""
+        session = await self._session(call, session_id)
+        log = self.audit if self.audit is not None else self.runtime.audit
+        return await self.runtime.threads.run(lambda: read_entries(log, session, limit))
 
     @operation(read_only=True, open_world=False, title="Read a file")
     async def read_file(
@@ -150,6 +304,123 @@ class Workspace(WorkspaceOffers):
         call.audit(commands=len(result["commands"]))
         return result
 
+    @operation(destructive=False, idempotent=True, open_world=False, title="Submit a plan")
+    async def submit_plan(
+        self,
+        call: Call,
+        title: PlanTitle,
+        files: PlanFiles,
+        body: PlanBody = "",
+        intent: PlanIntent = "",
+        phases: PlanPhases = (),  # type: ignore[assignment]  # a list that is never changed
+        waive: WaivedRules = (),  # type: ignore[assignment]  # the same
+        session_id: SessionId = None,
+    ) -> PlanFacts:
+        """Submit what is to be written, and where. Its files may be written once another author has approved it."""
+        session = await self._session(call, session_id)
+        draft = PlanDraft(title=title, files=files, body=body, intent=intent, phases=phases, waive=waive)
+        plan = await self._plans.submit(session, draft)
+        call.audit(files=len(plan.files), waive=list(plan.waive))
+        return await self._recorded(call, session, plan)
+
+    @operation(read_only=True, open_world=False, title="Check the files of a plan")
+    async def lint_plan(self, call: Call, files: LintedFiles, session_id: SessionId = None) -> PlanCheck:
+        """Check the paths and globs of a plan before it is submitted: what matches nothing, overlaps or is too wide."""
+        session = await self._session(call, session_id)
+        roots = self._on_disk.beneath(session.workspace_root)
+
+        def check() -> PlanCheck:
+            names, complete = files_below(roots)
+            return lint(files, names, complete=complete)
+
+        return await self.runtime.threads.run(check)
+
+    @operation(destructive=False, idempotent=True, open_world=False, title="Approve a plan")
+    async def approve_plan(self, call: Call, plan_hash: PlanHash, session_id: SessionId = None) -> PlanFacts:
+        """Approve a plan of another author, so that its files may be written. Read its files and body first."""
+        session = await self._session(call, session_id)
+        # A call from Python has no principal either, but is not served.
+        is_anonymous = call.principal is None and call.scope.toolbox is not None
+        plan = await self._plans.approve(session, plan_hash, is_anonymous=is_anonymous)
+        return await self._recorded(call, session, plan)
+
+    @operation(destructive=True, open_world=False, title="Withdraw a plan")
+    async def withdraw_plan(self, call: Call, plan_hash: PlanHash, session_id: SessionId = None) -> WithdrawnPlan:
+        """Remove a plan and its approval: writes under it are refused. To use it again, submit it again."""
+        session = await self._session(call, session_id)
+        plan = await self._plans.withdraw(session, plan_hash)
+        self._note(call, session, plan)
+        files = self._copies(session)
+        failed = await self.runtime.threads.run(lambda: mark_withdrawn(files, plan))
+        if failed:
+            call.warn(f"The plan is withdrawn, but its copy in the workspace still shows it ({failed}).")
+        return {"plan_hash": plan.plan_hash, "title": plan.title, "withdrawn": True}
+
+    @operation(read_only=True, open_world=False, title="List the plans")
+    async def list_plans(self, call: Call, limit: PlanLimit = 20, session_id: SessionId = None) -> PlanList:
+        """Return the plans of the workspace, the newest first, and whether they are approved."""
+        session = await self._session(call, session_id)
+        plans = await self._plans.all(session.workspace_root)
+        author = self._plans.author_of(session)
+        return {"plans": [plan.shown_to(author) for plan in plans[:limit]], "total": len(plans)}
+
+    def self_audit(self) -> list[str]:
+        """Return which of its folders cannot be opened, and which preflight programs are not found."""
+        closed = [folder for folder in self.roots if not os.access(folder, os.R_OK | os.X_OK)]
+        return [*(f"the folder {folder} cannot be opened" for folder in closed), *self._preflight.faults()]
+
+    async def shutdown(self) -> None:
+        """End the preflight commands that still run."""
+        self._preflight.close()
+
+    def failure_facts(self, error: ToolError, call: Call) -> Mapping[str, Any]:  # noqa: ARG002 - as declared
+        """Return the output of a failed preflight command, or the findings of a policy; neither is ever logged."""
+        if isinstance(error, PreflightFailed):
+            return error.public()
+        if isinstance(error, (PolicyViolation, RustPolicyViolation)):
+            return {"findings": error.findings}
+        return {}
+
+    async def startup(self) -> None:
+        """Recover transactions that a crash interrupted."""
+        files = Files(self._served, state_folder=self._state_folder)
+        await self.runtime.threads.run(files.recover)
+
+    async def on_failure(self, failure: Failure, call: Call) -> None:
+        """Lock the session in which an invariant was violated."""
+        await self._gate.lock_after(failure, call)
+
+    async def _session(self, call: Call, session_id: str | None) -> Session:
+        """Return the call's session, if its role has the power that the operation needs."""
+        power = self.powers[call.operation]
+        session = await self._sessions.of(call, session_id, power=power)
+        self._roles.require_power(session.role, power, call.operation)
+        return session
+
+    def _folder(self, path: str) -> tuple[str, str]:
+        """Return the folder of a new session, without links, and its identity."""
+        try:
+            folder = self._on_disk.folder(path)
+            return folder, root_identity(self._on_disk.beneath(folder), folder)
+        except FileFault as fault:
+            raise to_root_error(fault, "workspace_root", self._on_disk.folders) from fault
+
+    def _files_of(self, call: Call, session: Session, guard: Guard | None = None, *checks: WriteCheck) -> SessionFiles:
+        """Return the files of a session; without a guard they can only be read."""
+        files = Files(
+            self._on_disk.beneath(session.workspace_root),
+            state_folder=self._state_folder,
+            several_names=self.settings.hard_links,
+        )
+        return SessionFiles(
+            files,
+            folder=session.workspace_root,
+            bytes_at_most=self.settings.max_file_bytes,
+            warn=call.warn,
+            **({} if guard is None else {"guard": guard}),
+            checks=checks,
+        )
+
     async def _looked_up(self, call: Call, session_id: str | None, look: Callable[[], T]) -> T:
         """Run a read; the next step of a failure names the session if the call does."""
         try:
@@ -195,31 +466,27 @@ class Workspace(WorkspaceOffers):
             return self._files_of(call, session, refusing(error), check)
         return self._files_of(call, session, within(plans, found, session, phase_of(call)), check)
 
-    def self_audit(self) -> list[str]:
-        """Return which of its folders cannot be opened, and which preflight programs are not found."""
-        closed = [folder for folder in self.roots if not os.access(folder, os.R_OK | os.X_OK)]
-        return [*(f"the folder {folder} cannot be opened" for folder in closed), *self._preflight.faults()]
+    async def _recorded(self, call: Call, session: Session, plan: Plan) -> PlanFacts:
+        """Return the facts of a plan, once they are in the audit entry and in the copy for people."""
+        self._note(call, session, plan)
+        files = self._copies(session)
+        failed = await self.runtime.threads.run(lambda: write_copy(files, plan))
+        if failed:
+            call.warn(f"The plan is kept, but its copy in the workspace could not be written ({failed}).")
+        return plan.shown_to(self._plans.author_of(session))
 
-    async def shutdown(self) -> None:
-        """End the preflight commands that still run."""
-        self._preflight.close()
+    def _note(self, call: Call, session: Session, plan: Plan) -> None:
+        call.governance = replace(session.governance, plan_hash=plan.plan_hash)
+        call.audit(plan_hash=plan.plan_hash)
 
-    def failure_facts(self, error: ToolError, call: Call) -> Mapping[str, Any]:  # noqa: ARG002 - as declared
-        """Return the output of a failed preflight command, or the findings of a policy; neither is ever logged."""
-        if isinstance(error, PreflightFailed):
-            return error.public()
-        if isinstance(error, (PolicyViolation, RustPolicyViolation)):
-            return {"findings": error.findings}
-        return {}
+    def _copies(self, session: Session) -> Files:
+        """Return the files of a workspace with its closed folder, in which copies of plans are kept."""
+        return Files(self._served.beneath(session.workspace_root), state_folder=self._state_folder)
 
-    async def startup(self) -> None:
-        """Recover transactions that a crash interrupted."""
-        files = Files(self._served, state_folder=self._state_folder)
-        await self.runtime.threads.run(files.recover)
 
-    async def on_failure(self, failure: Failure, call: Call) -> None:
-        """Lock the session in which an invariant was violated."""
-        await self._gate.lock_after(failure, call)
+def _is_remote(call: Call) -> bool:
+    """Return whether there may be several callers, so that the principal matters."""
+    return call.principal != LOCAL_PRINCIPAL
 
 
 def _name_session(call: Call, error: ToolError, session_id: str | None) -> None:

@@ -26,9 +26,6 @@ from failsoft.tools.workspace.sessions.invariants import WORKSPACE_ROOT_UNCHANGE
 from failsoft.tools.workspace.sessions.locks import LockCause, SessionLocks
 from failsoft.tools.workspace.sessions.roles import Power, Roles
 
-CURRENT = "current"
-"""Names the session that the local client began last, in the URI of a resource."""
-
 _ROOTS_AT_MOST = 500
 _REMEMBERED_S = 604_800.0
 """How long an ended session is remembered as one that has ended."""
@@ -145,7 +142,7 @@ class Sessions:
         Raises:
             INSUFFICIENT_PERMISSIONS: It belongs to another principal.
         """
-        if session_id in (None, CURRENT) and call.principal == LOCAL_PRINCIPAL:
+        if session_id is None and call.principal == LOCAL_PRINCIPAL:
             session_id = self._last
         if not isinstance(session_id, str):
             return None
@@ -159,7 +156,6 @@ class Sessions:
 
     async def _missing(self, call: Call, session_id: str | None, power: Power | None) -> SessionNotInitialized:
         """Return the error for a call without a session, with the call that begins a fitting one."""
-        session_id = None if session_id == CURRENT else session_id
         known = self._last if session_id is None and call.principal == LOCAL_PRINCIPAL else session_id
         ended = None if known is None else (await self._kept(known))[0]
         if ended is not None and ended.principal != call.principal:

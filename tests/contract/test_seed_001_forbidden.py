@@ -149,7 +149,7 @@ ALLOWED: dict[str, dict[Finding, str]] = {
         ("tools/files/resolving.py", "Walk._step"): _WALK,
         ("tools/files/resolving.py", "Walk._target"): _WALK,
         ("tools/edit/arguments.py", "_without_parents"): "a validator of pydantic: the caller gets a violation",
-        ("tools/workspace/policies/enforcement.py", "_findings"): "caught below, with every other mistake of a policy",
+        ("tools/workspace/policies/judging.py", "_findings"): "caught below, with every other mistake of a policy",
         ("tools/flux/database/modelseed.py", "_require"): _INPUT,
         ("tools/flux/workers/messages.py", "_exactly"): _GONE,
         ("tools/flux/workers/fork_server.py", "ForkServer._fork"): _GONE,

@@ -61,11 +61,8 @@ from failsoft.tools.workspace.files.fault_mapping import to_root_error
 from failsoft.tools.workspace.files.session_files import Guard, SessionFiles, WriteCheck
 from failsoft.tools.workspace.files.walking import files_below
 from failsoft.tools.workspace.gate import SessionGate
-from failsoft.tools.workspace.plans.copies import mark_withdrawn, write_copy
-from failsoft.tools.workspace.plans.guards import phase_of, plan_of, refusing, within
-from failsoft.tools.workspace.plans.linting import PlanCheck, lint
-from failsoft.tools.workspace.plans.plan import Plan
-from failsoft.tools.workspace.plans.plans import PlanDraft, Plans
+from failsoft.tools.workspace.plan_copies import mark_withdrawn, write_copy
+from failsoft.tools.workspace.plans import Plan, PlanDraft, Plans
 from failsoft.tools.workspace.policies import judge, load_policies, rules_of
 from failsoft.tools.workspace.preflight.preflight import Preflight, PreflightResult
 from failsoft.tools.workspace.reports import Reports
@@ -81,6 +78,7 @@ from failsoft.tools.workspace.results import (
     WrittenFile,
     WrittenReport,
 )
+from failsoft.tools.workspace.scope import PlanCheck, lint, phase_of, plan_of, refusing, within
 from failsoft.tools.workspace.sessions.roles import Power, Roles
 from failsoft.tools.workspace.sessions.root_identity import root_identity
 from failsoft.tools.workspace.sessions.sessions import Session, Sessions

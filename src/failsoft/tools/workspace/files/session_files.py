@@ -23,7 +23,7 @@ from failsoft.tools.files.faults import FileNotFound, FileTooLarge, HashMismatch
 from failsoft.tools.workspace.errors import PatchInvalid, PathNotFound, PlanNotApproved
 from failsoft.tools.workspace.files.fault_mapping import Action, to_error
 from failsoft.tools.workspace.files.read_back import require_on_disk
-from failsoft.tools.workspace.patches.reading import read_patch
+from failsoft.tools.workspace.patch import read_patch
 from failsoft.tools.workspace.results import FileContent, FileList, WrittenFile
 
 Guard: TypeAlias = Callable[[str, str], None]

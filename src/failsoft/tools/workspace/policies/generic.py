@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from failsoft.framework.safe.secrets import TOKEN
-from failsoft.tools.workspace.policies.line_numbers import LineNumbers
-from failsoft.tools.workspace.policies.port import Finding
+from failsoft.tools.workspace.policies.judging import Finding, LineNumbers
 from failsoft.tools.workspace.policies.stubs import stubs, todo_comments
 
 _SECRET = "read it from the environment or a secret store, and have it revoked if it is real"  # noqa: S105 - advice

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from failsoft.tools.workspace.policies.line_numbers import LineNumbers
-from failsoft.tools.workspace.policies.port import Finding
+from failsoft.tools.workspace.policies.judging import Finding, LineNumbers
 from failsoft.tools.workspace.policies.rust_source import code_of, test_regions
 
 _UNSAFE = re.compile(r"(?<!r#)\bunsafe\b")

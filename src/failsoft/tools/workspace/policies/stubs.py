@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from failsoft.tools.workspace.policies.line_numbers import LineNumbers
+from failsoft.tools.workspace.policies.judging import LineNumbers
 from failsoft.tools.workspace.policies.rust_source import code_of
 
 _WRITE_IT = "write what is missing, or leave it out"

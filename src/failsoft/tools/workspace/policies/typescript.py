@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
-from failsoft.tools.workspace.policies.line_numbers import LineNumbers
-from failsoft.tools.workspace.policies.port import Finding
+from failsoft.tools.workspace.policies.judging import Finding, LineNumbers
 from failsoft.tools.workspace.policies.syntax import captures, offset_of, require_grammar, text_of
 
 _GRAMMAR = "tree_sitter_typescript"

@@ -8,7 +8,7 @@ from typing import Any
 
 from failsoft.framework.threads import is_given_up
 from failsoft.tools.files import CLOSED_FOLDER, FileFault, Files, destination
-from failsoft.tools.workspace.plans.plan import Plan
+from failsoft.tools.workspace.plans import Plan
 
 _BYTES_AT_MOST = 10_000_000
 

@@ -1,18 +1,80 @@
-"""Apply policies to a write: findings in the new content, without those that the file already had."""
+"""Judge a write by policies: findings in the new content, without those that the file already had."""
 
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from failsoft.framework.errors import ToolError, ToolSystemError
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded, enumerated
 from failsoft.tools.workspace.errors import PolicyViolation, RustPolicyViolation
-from failsoft.tools.workspace.policies.port import Finding, Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One place where a text breaks a rule. It never holds the text itself, which may be a secret.
+
+    Args:
+        rule: The id of the rule, in lower case (`merge-marker`), by which a plan may waive it.
+        line: The first line, from 1.
+        advice: What to do instead, as a clause that follows the rule.
+        lines: How many lines it covers; their text decides whether the finding was in the file before.
+        column: The first column, from 1, in characters.
+    """
+
+    rule: str
+    line: int
+    advice: str
+    lines: int = 1
+    column: int = 1
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """Checks the whole new content of a file before it is written.
+
+    A policy may also have `rules`, the ids of all its rules: then a plan that waives an unknown rule is refused.
+    """
+
+    @property
+    def name(self) -> str:
+        """Its name in the settings."""
+
+    def findings(self, path: str, text: str) -> Iterable[Finding]:
+        """Return the findings in a text. Called in a worker thread; must not read files.
+
+        Args:
+            path: The file, relative to the workspace, with `/`.
+            text: Its whole new content; bytes that are not UTF-8 are U+FFFD.
+        """
+
+
+class LineNumbers:
+    """The lines of a text, each ended by a line feed."""
+
+    def __init__(self, text: str) -> None:
+        self._starts = [0]
+        end = text.find("\n")
+        while end >= 0:
+            self._starts.append(end + 1)
+            end = text.find("\n", end + 1)
+
+    def number(self, offset: int) -> int:
+        """Return the line, from 1, that an offset is in."""
+        return bisect_right(self._starts, offset)
+
+    def finding(self, rule: str, advice: str, start: int, end: int | None = None) -> Finding:
+        """Return the finding at an offset; with `end`, it covers the lines up to that offset, which is excluded."""
+        line = self.number(start)
+        lines = 1 if end is None else self.number(max(start, end - 1)) - line + 1
+        return Finding(rule=rule, line=line, advice=advice, lines=lines, column=start - self._starts[line - 1] + 1)
+
 
 _FINDINGS_AT_MOST = 1_000
 _LISTED_AT_MOST = 20

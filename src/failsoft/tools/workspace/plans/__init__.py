@@ -1,1 +1,0 @@
-"""Plans: submitted, approved, matched against paths."""

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from failsoft.framework.arguments.marks import Reference
-from failsoft.tools.docs.documents.path_syntax import PATH_CHARACTERS_AT_MOST
+from failsoft.tools.docs.documents.paths import PATH_CHARACTERS_AT_MOST
 from failsoft.tools.docs.search.query import ACCEPTED, QUERY_CHARACTERS_AT_MOST
 
 _SPELLED = Reference(kind="spelled")

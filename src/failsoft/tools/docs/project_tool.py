@@ -8,10 +8,10 @@ from typing import TypeVar
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import DocumentNotFound
-from failsoft.tools.docs.documents.missing import not_found
-from failsoft.tools.docs.documents.reading import Asked, asked
+from failsoft.tools.docs.missing import not_found
 from failsoft.tools.docs.projects.project import Project
 from failsoft.tools.docs.projects.projects import Projects
+from failsoft.tools.docs.reading import Asked, asked
 
 T = TypeVar("T")
 

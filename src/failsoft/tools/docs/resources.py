@@ -6,10 +6,9 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.offers import ListedResource, ResourceContent, ResourcePage, UriTemplate, completion, resource
 from failsoft.tools.docs import arguments as take
 from failsoft.tools.docs.documents import lookup
-from failsoft.tools.docs.documents.pages import ResourceCursor
-from failsoft.tools.docs.documents.reading import read_asked
 from failsoft.tools.docs.project_tool import ProjectTool
 from failsoft.tools.docs.projects.project import Project
+from failsoft.tools.docs.reading import ResourceCursor, read_asked
 from failsoft.tools.docs.results import ListedDocument
 
 DOCUMENT_URI = UriTemplate("docs://{project}/{+path}")

@@ -15,10 +15,9 @@ from failsoft.recovery.strategies.alternate_paths import Alternate
 from failsoft.recovery.strategies.retry import Retry
 from failsoft.tools.docs import arguments as take
 from failsoft.tools.docs.documents import lookup
-from failsoft.tools.docs.documents.pages import ListCursor, Position
-from failsoft.tools.docs.documents.path_syntax import names_of
-from failsoft.tools.docs.documents.reading import read_page, split_anchor
+from failsoft.tools.docs.documents.paths import names_of
 from failsoft.tools.docs.documents.root import DOCUMENT_BYTES_AT_MOST
+from failsoft.tools.docs.missing import alternate_paths
 from failsoft.tools.docs.postgres.database import PostgresDatabase
 from failsoft.tools.docs.projects.editing import promote
 from failsoft.tools.docs.projects.external_search import search_external
@@ -26,6 +25,7 @@ from failsoft.tools.docs.projects.project import Project
 from failsoft.tools.docs.projects.projects import Projects
 from failsoft.tools.docs.projects.type_filter import known_level, listed_types, require_types
 from failsoft.tools.docs.projects.validation import validate
+from failsoft.tools.docs.reading import ListCursor, Position, read_page, split_anchor
 from failsoft.tools.docs.resources import DocumentResources
 from failsoft.tools.docs.results import (
     ActivatedProject,
@@ -46,7 +46,6 @@ from failsoft.tools.docs.semantic.embedders import embedder_for
 from failsoft.tools.docs.semantic.lexical_instead import LexicalInstead
 from failsoft.tools.docs.semantic.meaning import Meaning
 from failsoft.tools.docs.settings import DocsSettings
-from failsoft.tools.docs.suggestions.alternates import alternate_paths
 from failsoft.tools.files import name_roots
 
 _SHARE_OF_RESPONSE = 4

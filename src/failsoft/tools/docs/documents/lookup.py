@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from failsoft.tools.docs.documents.documents import address
-from failsoft.tools.docs.documents.path_syntax import folded
+from failsoft.tools.docs.documents.paths import address, folded
 from failsoft.tools.docs.results import ListedDocument
 from failsoft.tools.docs.search.connection import LAST_CHARACTER, IndexConnection
 

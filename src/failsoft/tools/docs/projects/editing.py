@@ -11,12 +11,12 @@ from pathlib import Path
 from failsoft.framework.call import CallContext
 from failsoft.framework.errors import NextStep, Overloaded, PermissionDenied, ToolError
 from failsoft.framework.normalize import normalize
-from failsoft.tools.docs.documents.documents import decoded
+from failsoft.tools.docs.documents.document import decoded
 from failsoft.tools.docs.documents.front_matter import read_front_matter
 from failsoft.tools.docs.documents.promotion import with_level
-from failsoft.tools.docs.documents.reading import Asked
 from failsoft.tools.docs.errors import ExternalDocsNotPromotable
 from failsoft.tools.docs.projects.project import Project, level_of
+from failsoft.tools.docs.reading import Asked
 from failsoft.tools.docs.results import PromotedDocument
 from failsoft.tools.files import FaultTable, FileFault, Files
 from failsoft.tools.files.faults import HashMismatch

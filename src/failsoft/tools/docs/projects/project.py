@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from failsoft.tools.docs.documents.documents import Document
+from failsoft.tools.docs.documents.document import Document
 from failsoft.tools.docs.documents.root import DocumentRoot
+from failsoft.tools.docs.git_history import GitHistory
 from failsoft.tools.docs.projects.config import DEFAULT_LEVELS, ProjectConfig
 from failsoft.tools.docs.projects.doc_types import DocTypes
 from failsoft.tools.docs.search.index import DocumentIndex, IndexOptions
-from failsoft.tools.docs.suggestions.git_history import GitHistory
 
 EXTERNAL_PREFIX = "external:"
 """Paths of external documents: `external:NAME/guide/intro.md`."""

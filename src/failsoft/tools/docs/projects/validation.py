@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from failsoft.framework.errors.violations import Violation
-from failsoft.tools.docs.documents.documents import Document, decoded, parse_document
-from failsoft.tools.docs.documents.front_matter_lines import line_of
-from failsoft.tools.docs.documents.reading import Asked
+from failsoft.tools.docs.documents.document import Document, decoded, parse_document
+from failsoft.tools.docs.documents.front_matter import line_of
 from failsoft.tools.docs.errors import SchemaValidationFailed
 from failsoft.tools.docs.projects.project import Project
 from failsoft.tools.docs.projects.type_filter import invalid_type, type_fault
+from failsoft.tools.docs.reading import Asked
 from failsoft.tools.docs.results import ValidatedDocument
 
 

@@ -18,9 +18,8 @@ from typing import TypeVar
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import DatabaseError, Overloaded
 from failsoft.tools.cache.database_file import is_damage
-from failsoft.tools.docs.documents.documents import Document
-from failsoft.tools.docs.documents.library import LibraryEntry, walk
-from failsoft.tools.docs.documents.root import DocumentRoot
+from failsoft.tools.docs.documents.document import Document
+from failsoft.tools.docs.documents.root import DocumentRoot, LibraryEntry, walk
 from failsoft.tools.docs.postgres.database import PostgresDatabase
 from failsoft.tools.docs.results import SearchHit
 from failsoft.tools.docs.search.cache import IN_MEMORY, REBUILT, discard, in_memory, open_store

@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from failsoft.framework.errors import ToolError
-from failsoft.tools.docs.documents.documents import Document, address
+from failsoft.tools.docs.documents.document import Document, load_document
 from failsoft.tools.docs.documents.front_matter import FrontMatter
-from failsoft.tools.docs.documents.library import LibraryEntry, entry_of, load_document
-from failsoft.tools.docs.documents.path_syntax import folded
-from failsoft.tools.docs.documents.root import DocumentRoot
+from failsoft.tools.docs.documents.paths import address, folded
+from failsoft.tools.docs.documents.root import DocumentRoot, LibraryEntry, entry_of
 from failsoft.tools.docs.search.connection import IndexConnection
 
 _NO_FRONT_MATTER = FrontMatter({}, "", "")

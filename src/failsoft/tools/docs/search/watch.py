@@ -11,7 +11,7 @@ from typing import Protocol
 
 from failsoft.framework.errors import ToolError
 from failsoft.framework.safe.author_reports import logger
-from failsoft.tools.docs.documents.path_syntax import is_document, is_visible
+from failsoft.tools.docs.documents.paths import is_document, is_visible
 
 _DEBOUNCE_MS = 200
 _POLL_MS = 1_000

@@ -1,4 +1,4 @@
-"""Validation of the text of a document's path, before the disk is accessed."""
+"""Paths of documents: their text validated before the disk is accessed, their address, their folded form."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ DOCUMENT_ENDINGS = (".md", ".mdx")
 
 _NEVER_SERVED = frozenset({"node_modules"})
 _DRIVE_OR_SCHEME = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)+(?:/|$)")
+_INDEX_ADDRESS = re.compile(r"(?:^|/)(?:index|readme)$")
 _EXPECTED = "path relative to the documentation root, such as 'guide/intro.md'"
 
 
@@ -108,3 +109,14 @@ def without_ending(path: str) -> str:
 def folded(path: str) -> str:
     """Return the form in which paths that differ only in case, or in how accents are composed, are equal."""
     return path.lower() if path.isascii() else unicodedata.normalize("NFC", path).casefold()
+
+
+def address(path: str) -> str:
+    """Return what a site calls the page: no outer slashes, no ending, no `index`, no case.
+
+    `/Guide/Intro/`, `guide/intro.mdx` and `guide/intro/index.md` are one address. Former paths are compared so.
+    """
+    bare = path.split("#", 1)[0].split("?", 1)[0].strip("/ ")
+    stem, ending = posixpath.splitext(bare)
+    bare = stem if ending.lower() in {".html", ".htm"} else without_ending(bare)
+    return _INDEX_ADDRESS.sub("", folded(bare))

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import posixpath
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from failsoft.framework.errors import DocumentLoadError
 from failsoft.tools.docs.documents.front_matter import FrontMatter, read_front_matter
-from failsoft.tools.docs.documents.path_syntax import folded, without_ending
-from failsoft.tools.docs.documents.sections import heading_lines, plain_text
+from failsoft.tools.docs.documents.markdown import heading_lines, plain_text
+from failsoft.tools.docs.documents.paths import address
+from failsoft.tools.docs.documents.root import DocumentRoot
 
 _TITLE_CHARACTERS_AT_MOST = 300
 _TYPE_CHARACTERS_AT_MOST = 64
 _HEADING_WITHIN_CHARACTERS = 20_000
 _ALIASES_AT_MOST = 100
-_INDEX_ADDRESS = re.compile(r"(?:^|/)(?:index|readme)$")
 
 
 class Document(NamedTuple):
@@ -66,6 +65,17 @@ def parse_document(path: str, data: bytes) -> Document:
     )
 
 
+def load_document(root: DocumentRoot, names: Sequence[str]) -> Document:
+    """Return the document at the names, read from the disk now.
+
+    Raises:
+        DOC_NOT_FOUND: There is none.
+        PERMISSION_DENIED: It lies outside the root, or may not be read.
+        DOC_LOAD_ERROR: It cannot be read, or is not UTF-8.
+    """
+    return parse_document("/".join(names), root.read(names))
+
+
 def decoded(path: str, data: bytes) -> str:
     """Return the text of a document's bytes.
 
@@ -76,17 +86,6 @@ def decoded(path: str, data: bytes) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise DocumentLoadError(path=path, reason=f"it is not UTF-8 text (byte {error.start})") from error
-
-
-def address(path: str) -> str:
-    """Return what a site calls the page: no outer slashes, no ending, no `index`, no case.
-
-    `/Guide/Intro/`, `guide/intro.mdx` and `guide/intro/index.md` are one address. Former paths are compared so.
-    """
-    bare = path.split("#", 1)[0].split("?", 1)[0].strip("/ ")
-    stem, ending = posixpath.splitext(bare)
-    bare = stem if ending.lower() in {".html", ".htm"} else without_ending(bare)
-    return _INDEX_ADDRESS.sub("", folded(bare))
 
 
 def _title(front: Mapping[str, Any], body: str, path: str) -> str:

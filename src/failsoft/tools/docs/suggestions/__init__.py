@@ -1,1 +1,0 @@
-"""Candidates for a path or name that was not found."""

@@ -30,10 +30,6 @@ class DocsSettings(ToolsetSettings):
         description="Address of a PostgreSQL database that keeps the search indexes in place of SQLite files, such as "
         "`postgresql://user:password@host/name` (extra `postgres`; semantic search is faster with pgvector there).",
     )
-    watch: bool = Field(
-        default=True,
-        description="Whether a server indexes documents as they change on disk, where the extra `watch` is installed.",
-    )
     hard_links: bool = Field(
         default=True,
         description="Read documents that have several names, as package managers make them: one may lie outside.",

@@ -292,11 +292,7 @@ class Docs(DocumentResources):
         return [Alternate(item.path + suffix, item.rule) for item in found]
 
     async def startup(self) -> None:
-        """Watch the documents, and build the search index soon after, without waiting for either."""
-        self.projects.watches = self.settings.watch
-        if self.settings.watch:
-            for project in self.projects.all():
-                project.watch()
+        """Build the search index soon after, without waiting for it."""
         if self.projects.implicit is not None:
             self._warming = threading.Timer(_WARM_UP_AFTER_S, self._warm_up)
             self._warming.name, self._warming.daemon = "failsoft-docs-index", True

@@ -72,11 +72,6 @@ class Project:
         place = Path(self.root.root, path).resolve()
         return any(place.is_relative_to(folder.root.root.resolve()) for folder in self.external)
 
-    def watch(self) -> None:
-        """Index changes of the documents as they happen, until `close`."""
-        for index in (self.index, *(folder.index for folder in self.external)):
-            index.watch()
-
     def close(self) -> None:
         """Close the indexes."""
         for index in (self.index, *(folder.index for folder in self.external)):

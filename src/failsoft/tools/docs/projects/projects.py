@@ -79,8 +79,6 @@ class Projects:
         self._active: dict[str, Project] = {}
         self._config_paths: dict[str, str] = {}
         self._last: str | None = None
-        self.watches = False
-        """Whether projects are watched from their activation on; a server that has started sets it."""
         self.implicit = self._implicit() if is_implicit else None
         """The project of the base, or None."""
 
@@ -212,8 +210,6 @@ class Projects:
             before, self._active[handle] = self._active.get(handle), project
         if before is not None:
             before.close()
-        if self.watches:
-            project.watch()
         return project
 
     def _schema(self, path: str) -> Any:

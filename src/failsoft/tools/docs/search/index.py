@@ -26,7 +26,6 @@ from failsoft.tools.docs.search.cache import IN_MEMORY, REBUILT, discard, in_mem
 from failsoft.tools.docs.search.connection import IndexConnection, IndexStore, LostStoreError
 from failsoft.tools.docs.search.refresh import IndexChanges, apply_changes, find_changes, find_stale, is_built
 from failsoft.tools.docs.search.store import Store
-from failsoft.tools.docs.search.watch import Watcher
 
 T = TypeVar("T")
 STALE_S_AT_MOST = 5.0
@@ -37,8 +36,6 @@ _BUILD_WAIT_S = 60.0
 _REFRESH_WAIT_S = 0.5
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _REBUILDS_AT_MOST = 2
-_FOLLOWED_AT_MOST = 200
-"""Changed documents that are looked at one by one; of more, the whole tree is walked."""
 _CURRENT_TRIES = 3
 """How often an answer is asked for again because its documents were changed meanwhile."""
 
@@ -92,7 +89,6 @@ class DocumentIndex:
         self._turn = threading.RLock()
         self._store: IndexStore | None = None
         self._fresh_until = float("-inf")
-        self._watcher: Watcher | None = None
         self._warnings: list[str] = []
 
     def ask(self, question: Callable[[IndexConnection], T]) -> T:
@@ -162,28 +158,6 @@ class DocumentIndex:
         hits[:] = [hit for hit in hits if self._root.holds(hit["path"])]
         return found
 
-    def follow(self, paths: Sequence[str], *, is_complete: bool) -> None:
-        """Index documents that are said to have changed.
-
-        Args:
-            paths: The documents.
-            is_complete: Whether they are all that changed; else the tree is walked for the next question.
-
-        Raises:
-            OVERLOADED, DATABASE_ERROR, CONFIG_ERROR: As `ask` does.
-        """
-        if not is_complete or len(paths) > _FOLLOWED_AT_MOST:
-            self._fresh_until = float("-inf")
-        elif paths:
-            self._refresh_paths(sorted(set(paths)))
-
-    def watch(self) -> None:
-        """Index changes as they happen, until `close`."""
-        with self._turn:
-            if self._watcher is None:
-                self._watcher = Watcher(str(self._root.root), self)
-            self._watcher.start()
-
     def _refresh_paths(self, paths: Sequence[str]) -> None:
         """Index the stale ones among these documents anew."""
 
@@ -203,10 +177,7 @@ class DocumentIndex:
         return taken
 
     def close(self) -> None:
-        """Close the connections and end the watch; the next question opens new connections."""
-        watcher, self._watcher = self._watcher, None
-        if watcher is not None:
-            watcher.stop()
+        """Close the connections; the next question opens new ones."""
         with self._turn:
             store, self._store = self._store, None
             self._fresh_until = float("-inf")

@@ -22,9 +22,9 @@ from docs_questions import FOLDER, MODES, embed_all
 from measure import Figure, benchmark, figure, ms
 
 from failsoft.tools.docs import Docs
-from failsoft.tools.docs.documents import lookup
+from failsoft.tools.docs.search import tables as lookup
 from failsoft.tools.docs.search.query import parse_query
-from failsoft.tools.docs.search.search import Scope, search
+from failsoft.tools.docs.search.ranking import Scope, search
 from failsoft.tools.docs.settings import DocsSettings
 
 TREES = {"ai": "package/docs", "next": "package/dist/docs", "npm": "package/docs", "mastra": "package/.docs"}

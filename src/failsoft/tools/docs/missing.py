@@ -10,7 +10,16 @@ from failsoft.framework.errors import DocumentNotFound, InvalidParameter, NextSt
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.text import quoted
 from failsoft.recovery.strategies.alternate_paths import Alternate, Rule, spelled_alternates
-from failsoft.tools.docs.documents.lookup import (
+from failsoft.tools.docs.documents.paths import address, folded, names_of, without_ending
+from failsoft.tools.docs.documents.root import DocumentRoot
+from failsoft.tools.docs.git_history import GitHistory
+from failsoft.tools.docs.reading import Asked
+from failsoft.tools.docs.search.index import DocumentIndex
+from failsoft.tools.docs.search.query import parse_query, plain_words
+from failsoft.tools.docs.search.ranking import search
+from failsoft.tools.docs.search.tables import (
+    IndexConnection,
+    Scope,
     all_paths,
     claimants,
     list_documents,
@@ -18,14 +27,6 @@ from failsoft.tools.docs.documents.lookup import (
     paths_in_any_case,
     paths_named,
 )
-from failsoft.tools.docs.documents.paths import address, folded, names_of, without_ending
-from failsoft.tools.docs.documents.root import DocumentRoot
-from failsoft.tools.docs.git_history import GitHistory
-from failsoft.tools.docs.reading import Asked
-from failsoft.tools.docs.search.connection import IndexConnection, Scope
-from failsoft.tools.docs.search.index import DocumentIndex
-from failsoft.tools.docs.search.query import parse_query, plain_words
-from failsoft.tools.docs.search.search import search
 
 _NAMED_AT_MOST = 10
 _PATH_ADVICE = "paths are relative to the documentation root"

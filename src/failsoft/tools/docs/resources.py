@@ -5,11 +5,11 @@ from __future__ import annotations
 from failsoft.framework.call.call import Call
 from failsoft.framework.offers import ListedResource, ResourceContent, ResourcePage, UriTemplate, completion, resource
 from failsoft.tools.docs import arguments as take
-from failsoft.tools.docs.documents import lookup
 from failsoft.tools.docs.project_tool import ProjectTool
 from failsoft.tools.docs.projects.project import Project
 from failsoft.tools.docs.reading import ResourceCursor, read_asked
 from failsoft.tools.docs.results import ListedDocument
+from failsoft.tools.docs.search import tables as lookup
 
 DOCUMENT_URI = UriTemplate("docs://{project}/{+path}")
 RESOURCES_AT_MOST = 200

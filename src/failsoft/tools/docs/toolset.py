@@ -14,7 +14,6 @@ from failsoft.framework.safe.author_reports import logger
 from failsoft.recovery.strategies.alternate_paths import Alternate
 from failsoft.recovery.strategies.retry import Retry
 from failsoft.tools.docs import arguments as take
-from failsoft.tools.docs.documents import lookup
 from failsoft.tools.docs.documents.paths import names_of
 from failsoft.tools.docs.documents.root import DOCUMENT_BYTES_AT_MOST
 from failsoft.tools.docs.missing import alternate_paths
@@ -37,11 +36,12 @@ from failsoft.tools.docs.results import (
     SearchResults,
     ValidatedDocument,
 )
-from failsoft.tools.docs.search.connection import IndexConnection, Scope
+from failsoft.tools.docs.search import tables as lookup
 from failsoft.tools.docs.search.corrections import Corrections, corrected_query, lacked, what_would_hit
 from failsoft.tools.docs.search.plain_words import PlainWords
 from failsoft.tools.docs.search.query import Query, parse_query
-from failsoft.tools.docs.search.search import search
+from failsoft.tools.docs.search.ranking import search
+from failsoft.tools.docs.search.tables import IndexConnection, Scope
 from failsoft.tools.docs.semantic.embedders import embedder_for
 from failsoft.tools.docs.semantic.lexical_instead import LexicalInstead
 from failsoft.tools.docs.semantic.meaning import Meaning

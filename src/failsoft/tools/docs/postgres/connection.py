@@ -12,7 +12,7 @@ from psycopg import errors
 
 from failsoft.framework.errors import DatabaseError
 from failsoft.tools.docs.postgres.words import in_words, tsquery, words_of_query
-from failsoft.tools.docs.search.connection import LAST_CHARACTER, LostStoreError, Scope, ScoredRow
+from failsoft.tools.docs.search.tables import LAST_CHARACTER, LostStoreError, Scope, ScoredRow
 from failsoft.tools.docs.semantic.vectors import Matrices, as_bytes
 
 _GONE = (errors.UndefinedTable, errors.UndefinedColumn, errors.UndefinedObject, errors.InvalidSchemaName)
@@ -23,7 +23,7 @@ _POSTINGS = """
 INSERT INTO postings SELECT lexeme, rowid, (SELECT sum(CASE place WHEN 'A' THEN 10 WHEN 'D' THEN 1 ELSE 4 END)
     FROM unnest(weights) AS place), tokens FROM pages, unnest(vector) WHERE rowid = ?
 """
-"""The weights are those of FTS5 in `search.store`: title 10, path and lead 4, body 1."""
+"""The weights are those of FTS5 in `search.sqlite_store`: title 10, path and lead 4, body 1."""
 _FORGET = """
 DELETE FROM postings USING pages WHERE pages.rowid = ? AND postings.document = pages.rowid
     AND term = ANY (tsvector_to_array(vector))

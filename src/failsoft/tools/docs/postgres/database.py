@@ -14,7 +14,7 @@ from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import CircuitOpen, ConfigurationError, DatabaseError
 from failsoft.recovery.strategies.circuit_breaker import CircuitBreaker
 from failsoft.recovery.strategies.retry import Retry
-from failsoft.tools.docs.search.connection import IndexStore
+from failsoft.tools.docs.search.tables import IndexStore
 
 T = TypeVar("T")
 

@@ -16,11 +16,11 @@ from psycopg.pq import TransactionStatus
 
 from failsoft.framework.errors import DatabaseError
 from failsoft.framework.safe.author_reports import logger
-from failsoft.tools.cache.pool import ConnectionPool
+from failsoft.tools.database_files import ConnectionPool
 from failsoft.tools.docs.postgres.connection import DriverError, PostgresConnection, PostgresText, refused, typed
 from failsoft.tools.docs.postgres.schema import schema
-from failsoft.tools.docs.search.connection import LostStoreError
-from failsoft.tools.docs.search.store import SCHEMA_VERSION
+from failsoft.tools.docs.search.sqlite_store import SCHEMA_VERSION
+from failsoft.tools.docs.search.tables import LostStoreError
 from failsoft.tools.docs.semantic.vectors import Matrices
 
 _CONNECT_S = 5

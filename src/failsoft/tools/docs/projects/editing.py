@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-from contextlib import suppress
 from pathlib import Path
 
 from failsoft.framework.call import CallContext
@@ -60,9 +59,6 @@ def promote(
                 work.commit()
     except FileFault as fault:
         raise _ERRORS.to_error(fault, item.path) from fault
-    if written != data:
-        with suppress(ToolError):  # else the next walk of the tree finds the change
-            project.index.follow([item.path], is_complete=True)
     return PromotedDocument(
         path=item.path,
         level=level,

@@ -6,9 +6,9 @@ from failsoft.framework.errors import NextStep
 from failsoft.tools.docs.errors import ExternalDocsNotConfigured
 from failsoft.tools.docs.projects.project import EXTERNAL_PREFIX, Project
 from failsoft.tools.docs.results import ExternalHit, ExternalResults
-from failsoft.tools.docs.search.connection import Scope
 from failsoft.tools.docs.search.query import Query
-from failsoft.tools.docs.search.search import search
+from failsoft.tools.docs.search.ranking import search
+from failsoft.tools.docs.search.tables import Scope
 
 
 def search_external(project: Project, query: Query, text: str, limit: int) -> ExternalResults:

@@ -8,10 +8,9 @@ from functools import cache
 from typing import NamedTuple
 
 from failsoft.framework.text import quoted
-from failsoft.tools.docs.search.connection import LAST_CHARACTER, IndexConnection, Scope
-from failsoft.tools.docs.search.english import SYNONYMS
 from failsoft.tools.docs.search.query import Query
-from failsoft.tools.docs.search.snippet import root_of
+from failsoft.tools.docs.search.tables import LAST_CHARACTER, IndexConnection, Scope
+from failsoft.tools.docs.search.words import SYNONYMS, root_of
 
 _WORD = re.compile(r"[^\W\d_]{4,40}")
 _WORDS_AT_MOST = 8

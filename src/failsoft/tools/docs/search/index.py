@@ -17,15 +17,14 @@ from typing import TypeVar
 
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import DatabaseError, Overloaded
-from failsoft.tools.cache.database_file import is_damage
+from failsoft.tools.database_files import is_damage
 from failsoft.tools.docs.documents.document import Document
 from failsoft.tools.docs.documents.root import DocumentRoot, LibraryEntry, walk
 from failsoft.tools.docs.postgres.database import PostgresDatabase
 from failsoft.tools.docs.results import SearchHit
-from failsoft.tools.docs.search.cache import IN_MEMORY, REBUILT, discard, in_memory, open_store
-from failsoft.tools.docs.search.connection import IndexConnection, IndexStore, LostStoreError
 from failsoft.tools.docs.search.refresh import IndexChanges, apply_changes, find_changes, find_stale, is_built
-from failsoft.tools.docs.search.store import Store
+from failsoft.tools.docs.search.sqlite_store import IN_MEMORY, REBUILT, Store, discard, in_memory, open_store
+from failsoft.tools.docs.search.tables import IndexConnection, IndexStore, LostStoreError
 
 T = TypeVar("T")
 STALE_S_AT_MOST = 5.0

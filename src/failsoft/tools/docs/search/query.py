@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, NoReturn
 
 from failsoft.framework.errors import NextStep, SearchError
-from failsoft.tools.docs.search.english import STOP_WORDS
+from failsoft.tools.docs.search.words import STOP_WORDS
 
 ACCEPTED = 'words, "exact phrases", prefix*, AND, OR, NOT and parentheses'
 QUERY_CHARACTERS_AT_MOST = 1000

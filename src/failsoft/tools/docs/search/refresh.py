@@ -13,7 +13,7 @@ from failsoft.tools.docs.documents.document import Document, load_document
 from failsoft.tools.docs.documents.front_matter import FrontMatter
 from failsoft.tools.docs.documents.paths import address, folded
 from failsoft.tools.docs.documents.root import DocumentRoot, LibraryEntry, entry_of
-from failsoft.tools.docs.search.connection import IndexConnection
+from failsoft.tools.docs.search.tables import IndexConnection
 
 _NO_FRONT_MATTER = FrontMatter({}, "", "")
 _HEADING = re.compile(r"\n {0,3}##{1,5}[ \t]+([^\n]{1,200})")

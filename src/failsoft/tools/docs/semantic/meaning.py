@@ -11,10 +11,10 @@ from typing import TypeVar
 from failsoft.framework.call.call import Call
 from failsoft.tools.docs.projects.config import SearchMode
 from failsoft.tools.docs.results import SearchResults
-from failsoft.tools.docs.search.connection import IndexConnection, Scope, ScoredRow
 from failsoft.tools.docs.search.index import DocumentIndex
 from failsoft.tools.docs.search.query import Query
-from failsoft.tools.docs.search.search import hits_of, rank, reaching
+from failsoft.tools.docs.search.ranking import hits_of, rank, reaching
+from failsoft.tools.docs.search.tables import IndexConnection, Scope, ScoredRow
 from failsoft.tools.docs.semantic.embedders import Embedder
 from failsoft.tools.docs.semantic.vectors import embedded, lacking, store
 

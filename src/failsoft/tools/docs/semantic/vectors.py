@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from failsoft.framework.errors import DatabaseError
-from failsoft.tools.docs.search.connection import IndexConnection, Scope, ScoredRow
+from failsoft.tools.docs.search.tables import IndexConnection, Scope, ScoredRow
 
 
 class Unembedded(NamedTuple):

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from failsoft.tools.cache.database_file import FileKind
+from failsoft.tools.database_files import FileKind
 from failsoft.tools.flux.database.bigg import CORRECTED
 from failsoft.tools.flux.database.entries import Aliases, Compound, Metabolite, Reaction
 from failsoft.tools.flux.database.tables import Tables

@@ -15,7 +15,7 @@ from filelock import Timeout as FileLockTimeout
 
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.text import printable
-from failsoft.tools.cache.database_file import LOCK_WAIT_S, is_damage
+from failsoft.tools.database_files import LOCK_WAIT_S, is_damage
 from failsoft.tools.flux.database.building import recognize
 from failsoft.tools.flux.database.entries import COMPOUND_ID, REACTION_ID, Compound, Reaction
 from failsoft.tools.flux.database.search import Kind, alike, search

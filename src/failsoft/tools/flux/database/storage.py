@@ -9,7 +9,7 @@ from pathlib import Path
 
 from filelock import Timeout as FileLockTimeout
 
-from failsoft.tools.cache.database_file import LOCK_WAIT_S, DatabaseFile, cache_folder
+from failsoft.tools.database_files import LOCK_WAIT_S, DatabaseFile, cache_folder
 from failsoft.tools.flux.database.building import SCHEMA_VERSION, fill, recognize
 from failsoft.tools.flux.database.tables import Tables
 

@@ -1,23 +1,76 @@
-"""`DatabaseFile`: a SQLite file in the user's cache folder, locked between processes, lent to threads."""
+"""SQLite files in the user's cache folder, shared by threads and processes, and pools of connections."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sqlite3
+import threading
+import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
-
-from failsoft.tools.cache.pool import ConnectionPool
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 
-C = TypeVar("C", bound=sqlite3.Connection)
+C = TypeVar("C")
+S = TypeVar("S", bound=sqlite3.Connection)
+_IDLE_AT_MOST = 4
+
+
+class ConnectionPool(Generic[C]):
+    """A few connections, lent to threads.
+
+    Args:
+        make: Opens a connection.
+        reset: Makes a returned connection ready for the next thread; False if it cannot be used again.
+        close: Closes a connection.
+    """
+
+    def __init__(self, make: Callable[[], C], reset: Callable[[C], bool], close: Callable[[C], None]) -> None:
+        self._make = make
+        self._reset = reset
+        self._close = close
+        self._mutex = threading.Lock()
+        self._idle: list[C] = []
+        self._generation = 0
+        weakref.finalize(self, _close_all, self._idle, close)
+
+    @contextmanager
+    def lend(self) -> Iterator[C]:
+        """Lend a connection for the block; what `make` raises passes through."""
+        with self._mutex:
+            generation = self._generation
+            connection = self._idle.pop() if self._idle else None
+        if connection is None:
+            connection = self._make()
+        try:
+            yield connection
+        finally:
+            usable = self._reset(connection)
+            with self._mutex:
+                keep = usable and generation == self._generation and len(self._idle) < _IDLE_AT_MOST
+                if keep:
+                    self._idle.append(connection)
+            if not keep:
+                self._close(connection)
+
+    def close(self) -> None:
+        """Close the connections: idle ones now, lent ones when they come back."""
+        with self._mutex:
+            self._generation += 1
+            _close_all(self._idle, self._close)
+
+
+def _close_all(connections: list[C], close: Callable[[C], None]) -> None:
+    while connections:
+        close(connections.pop())
+
+
 LOCK_WAIT_S = 60.0
 """How long to wait for a process that is building the same file."""
 _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
@@ -54,7 +107,7 @@ class FileKind(NamedTuple):
             raise ForeignFileError(msg)
 
 
-class DatabaseFile(ABC, Generic[C]):
+class DatabaseFile(ABC, Generic[S]):
     """One file, and a few connections to it.
 
     Args:
@@ -67,7 +120,7 @@ class DatabaseFile(ABC, Generic[C]):
         self._pool = ConnectionPool(self._open, is_reset, sqlite3.Connection.close)
 
     @abstractmethod
-    def connect(self) -> C:
+    def connect(self) -> S:
         """Open a connection; one that is not usable is closed before the error is raised.
 
         Raises:
@@ -81,7 +134,7 @@ class DatabaseFile(ABC, Generic[C]):
         return FileLock(f"{self.file}.lock", thread_local=False)
 
     @contextmanager
-    def connection(self) -> Iterator[C]:
+    def connection(self) -> Iterator[S]:
         """Lend a connection to the calling thread.
 
         Raises:
@@ -112,7 +165,7 @@ class DatabaseFile(ABC, Generic[C]):
         except OSError:
             return None
 
-    def _open(self) -> C:
+    def _open(self) -> S:
         self._opened = self.identity()
         return self.connect()
 

@@ -148,7 +148,7 @@ ALLOWED: dict[str, dict[Finding, str]] = {
         ("tools/docs/semantic/minilm.py", "_tokenizer_file"): "caught where the model is loaded",
         ("tools/files/resolving.py", "Walk._step"): _WALK,
         ("tools/files/resolving.py", "Walk._target"): _WALK,
-        ("tools/edit/arguments.py", "_without_parents"): "a validator of pydantic: the caller gets a violation",
+        ("tools/edit/signatures.py", "_without_parents"): "a validator of pydantic: the caller gets a violation",
         ("tools/workspace/policies/judging.py", "_findings"): "caught below, with every other mistake of a policy",
         ("tools/flux/database/modelseed.py", "_require"): _INPUT,
         ("tools/flux/workers/messages.py", "_exactly"): _GONE,

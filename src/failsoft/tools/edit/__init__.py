@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from failsoft.tools.edit.argument_errors import (
-    DuplicateOldString,
-    EmptyEdits,
-    EmptyOldString,
-    PathTraversal,
-    RelativePath,
-    TooManyEdits,
-)
 from failsoft.tools.edit.errors import (
     AmbiguousMatch,
     BackupFailed,
     DiskFull,
+    DuplicateOldString,
+    EmptyEdits,
+    EmptyOldString,
     MatchNotFound,
+    PathTraversal,
     ReadOnlyFs,
+    RelativePath,
     SymlinkLoop,
+    TooManyEdits,
     WriteFailed,
 )
 from failsoft.tools.edit.toolset import Edit

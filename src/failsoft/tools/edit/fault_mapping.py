@@ -9,15 +9,16 @@ from failsoft.framework.errors import DeadlineExceeded, InvalidParameter, Permis
 from failsoft.framework.errors.violations import Reason, Violation
 from failsoft.framework.normalize import normalize
 from failsoft.framework.text import quoted
-from failsoft.tools.edit.argument_errors import PathTraversal, RelativePath
 from failsoft.tools.edit.errors import (
     BackupFailed,
     DiskFull,
+    PathTraversal,
     ReadOnlyFs,
+    RelativePath,
     SymlinkLoop,
     WriteFailed,
 )
-from failsoft.tools.edit.request import EditRequest
+from failsoft.tools.edit.signatures import EditRequest
 from failsoft.tools.files import SPELLING, FaultKind, FaultTable, FileFault, Roots, kind_of, similar_files
 from failsoft.tools.files.faults import FileNotFound, FileTooLarge, HashMismatch, LockTimeout
 

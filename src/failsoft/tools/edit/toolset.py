@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,25 +11,32 @@ from failsoft.framework.call import CallContext
 from failsoft.framework.call.operation import operation
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.toolset import BaseTool
-from failsoft.framework.errors import ToolError
+from failsoft.framework.errors import NextStep, ToolError
 from failsoft.framework.safe.author_reports import logger
-from failsoft.tools.edit.arguments import (
+from failsoft.framework.text import bounded
+from failsoft.tools.edit.signatures import (
     Backup,
     DryRun,
+    EditRequest,
     Edits,
+    EditSettings,
     ExpectedHash,
     FilePath,
+    FileRequest,
     Files,
+    FilesResult,
     IncludeContent,
+    SingleResult,
+    message_of_all,
     text_edits,
 )
-from failsoft.tools.edit.request import EditRequest, FileRequest, look_step, place_of, respelled_step
-from failsoft.tools.edit.results import FilesResult, SingleResult, message_of_all
-from failsoft.tools.edit.settings import EditSettings
 from failsoft.tools.edit.work import Work
 from failsoft.tools.files import CLOSED_FOLDER, Files as FilesOnDisk, Roots, name_roots, open_roots
 from failsoft.tools.files.faults import FileNotFound, HashMismatch
 
+_PLACE = re.compile(r"(?:files\.(?P<file>\d{1,9}))?\.?(?:edits\.(?P<edit>\d{1,9}))?")
+_PATH_AT_MOST = 4096
+_PASSED_ON = ("backup_path", "edit_status", "failures")
 _KERNEL = (Path("/proc"), Path("/sys"))
 """They expose the secrets of the process, and writing there reconfigures the machine."""
 
@@ -166,3 +174,50 @@ class Edit(BaseTool):
                 (meant,) = error.suggestions
                 error.next_step = respelled_step(call.operation, call.params, error.file_path, meant)
             raise
+
+
+def place_of(error: ToolError, params: Any) -> dict[str, Any]:
+    """Return the file and the edit that a failure is about, and the list of all failures of a batch.
+
+    Args:
+        error: What failed.
+        params: The arguments as received; not validated.
+    """
+    facts = {**error.public(), **error.details}
+    found = _PLACE.match(str(facts.get("argument") or (error.violations[0].path if error.violations else "")))
+    indices = {"file_index": found and found["file"], "edit_index": found and found["edit"]}
+    place = {name: int(index) for name, index in indices.items() if index is not None}
+    place |= {name: facts[name] for name in indices if isinstance(facts.get(name), int)}
+    file = params
+    several = params.get("files") if isinstance(params, Mapping) else None
+    if isinstance(several, list):
+        index = place.get("file_index", -1)
+        file = several[index] if 0 <= index < len(several) else None
+    else:
+        place.pop("file_index", None)
+    path = file.get("file_path") if isinstance(file, Mapping) else None
+    return {
+        **({"file_path": bounded(path, _PATH_AT_MOST)} if isinstance(path, str) else {}),
+        **place,
+        **{name: facts[name] for name in _PASSED_ON if facts.get(name)},
+    }
+
+
+def look_step(operation: str, params: Mapping[str, Any]) -> NextStep:
+    """Return the dry run that shows what the same edits would do now, and the current hashes."""
+    look = {name: value for name, value in params.items() if name not in {"expected_hash", "backup"}}
+    if "files" in look:
+        look["files"] = [{k: value for k, value in file.items() if k != "expected_hash"} for file in look["files"]]
+    return NextStep(operation, {**look, "dry_run": True})
+
+
+def respelled_step(operation: str, params: Mapping[str, Any], path: str, meant: str) -> NextStep:
+    """Return the same call with another path for a file."""
+    respelled = {**params, "file_path": meant}
+    if "files" in params:
+        files = params["files"]
+        respelled = {
+            **params,
+            "files": [{**one, "file_path": meant} if one["file_path"] == path else one for one in files],
+        }
+    return NextStep(operation, respelled)

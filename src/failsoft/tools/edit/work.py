@@ -14,14 +14,12 @@ from failsoft.framework.errors.violations import Violation
 from failsoft.framework.normalize import normalize
 from failsoft.framework.text import printable
 from failsoft.framework.threads import is_given_up
-from failsoft.tools.edit.argument_errors import TooManyEdits
-from failsoft.tools.edit.changes import unified_diff
+from failsoft.tools.edit.diff import unified_diff
 from failsoft.tools.edit.engine import Edited, FailedEdit, TextTooLong, apply_edits
+from failsoft.tools.edit.errors import TooManyEdits
 from failsoft.tools.edit.failures import failed_batch, failed_edit
 from failsoft.tools.edit.fault_mapping import to_error
-from failsoft.tools.edit.request import EditRequest, FileRequest
-from failsoft.tools.edit.results import SingleResult, message_of
-from failsoft.tools.edit.settings import EditSettings
+from failsoft.tools.edit.signatures import EditRequest, EditSettings, FileRequest, SingleResult, message_of
 from failsoft.tools.files import Content, FileFault, Files, Transaction, Written
 from failsoft.tools.files.faults import FileTooLarge, HashMismatch, InvalidEncoding
 

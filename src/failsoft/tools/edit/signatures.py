@@ -1,22 +1,25 @@
-"""Arguments of the edit operations: their schemas, and the error of each fault."""
+"""Settings, arguments and results of the edit operations. Sizes are in bytes; keys without a value are omitted."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NotRequired
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired
 
 from pydantic import AfterValidator, Field, ValidatorFunctionWrapHandler, WrapValidator
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 from typing_extensions import TypedDict
 
 from failsoft.framework.arguments.marks import Fault
-from failsoft.tools.edit.argument_errors import (
+from failsoft.framework.settings import ToolsetSettings
+from failsoft.framework.text import quoted
+from failsoft.tools.edit.engine import TextEdit
+from failsoft.tools.edit.errors import (
     DuplicateOldString,
     EmptyEdits,
     EmptyOldString,
     PathTraversal,
     RelativePath,
 )
-from failsoft.tools.edit.engine import TextEdit
 
 FILES_AT_MOST = 200
 """Files in one call: each is held open until all of them are written."""
@@ -165,3 +168,133 @@ Files = Annotated[
 def text_edits(edits: list[EditArgument]) -> list[TextEdit]:
     """Return the edits as the engine takes them."""
     return [TextEdit(edit["old_string"], edit["new_string"], edit.get("replace_all", False)) for edit in edits]
+
+
+class FileRequest(NamedTuple):
+    """One file and its edits."""
+
+    path: str
+    edits: list[TextEdit]
+    expected_hash: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class EditRequest:
+    """A whole call.
+
+    Args:
+        files: In the order of the call.
+        is_several: Whether the operation takes several files, though the call may name only one.
+        dry_run: Nothing is written.
+        backup: The old contents are kept.
+        include_content: The new contents are returned.
+    """
+
+    files: tuple[FileRequest, ...]
+    is_several: bool
+    dry_run: bool
+    backup: bool
+    include_content: bool = False
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths of the files."""
+        return tuple(file.path for file in self.files)
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether the call may be repeated: a changed file no longer has its expected hash."""
+        return self.dry_run or all(file.expected_hash is not None for file in self.files)
+
+    def name_of(self, file: FileRequest) -> str:
+        """Return a file as messages name it: quoted, without its folder where the call names one file only."""
+        return quoted(file.path if len(self.files) > 1 else file.path.rpartition("/")[2] or file.path)
+
+    def argument(self, index: int, name: str) -> str:
+        """Return the path of an argument of one file, as violations write it."""
+        return f"files.{index}.{name}" if self.is_several else name
+
+
+class EditResult(TypedDict):
+    """One edit of a file: how many matches it replaced; 0 if old_string and new_string are equal."""
+
+    edit_index: int
+    occurrences_replaced: int
+
+
+class SingleResult(TypedDict):
+    """An edited file. `sha256` and `bytes_after` are of the new content, `sha256_before` of the old one."""
+
+    file_path: str
+    dry_run: bool
+    edits_applied: int
+    edits: list[EditResult]
+    replacements: int
+    bytes_before: int
+    bytes_after: int
+    sha256: str
+    sha256_before: str
+    diff: NotRequired[str]
+    content: NotRequired[str]
+    backup_path: NotRequired[str]
+    message: str
+
+
+class _Succeeded(TypedDict):
+    success: Literal[True]
+
+
+class FileResult(_Succeeded, SingleResult):
+    """One of several edited files."""
+
+
+class FilesResult(TypedDict):
+    """Several edited files, in the order of the call, and their totals."""
+
+    dry_run: bool
+    files: list[FileResult]
+    edits_applied: int
+    replacements: int
+    message: str
+
+
+def message_of(edits: int, replacements: int, *, dry_run: bool, is_same: bool) -> str:
+    """Return the sentence on one file."""
+    what = f"{_count(edits, 'edit')} with {_count(replacements, 'replacement')}"
+    if is_same:
+        return f"Applied {what}; the content is the same as before, so nothing was written."
+    return f"Would apply {what}; nothing was written." if dry_run else f"Applied {what}."
+
+
+def message_of_all(files: int, edits: int, replacements: int, *, dry_run: bool) -> str:
+    """Return the sentence on several files."""
+    what = f"{_count(edits, 'edit')} with {_count(replacements, 'replacement')} in {_count(files, 'file')}"
+    return f"Would apply {what}; nothing was written." if dry_run else f"Applied {what}."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+class EditSettings(ToolsetSettings):
+    """What an operator can set for the edit toolset."""
+
+    max_edits: int = Field(
+        default=1_000, ge=1, le=100_000, description="Edits in one call of the edit toolset, in all files together."
+    )
+    max_file_bytes: int = Field(
+        default=10_000_000, ge=1, description="Largest file in bytes, before or after, that the edit toolset changes."
+    )
+    max_diff_bytes: int = Field(
+        default=100_000, ge=1_000, description="Bytes of diff that a dry run of the edit toolset returns at most."
+    )
+    hard_links: bool = Field(
+        default=False,
+        description="Edit files with several hard links, too; one of the links may lie outside the root.",
+    )
+    lock_timeout_s: float = Field(
+        default=10.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="Seconds that a call of the edit toolset waits for files that another one is editing.",
+    )

@@ -25,7 +25,7 @@ from failsoft.tools.docs import Docs
 from failsoft.tools.docs.search import tables as lookup
 from failsoft.tools.docs.search.query import parse_query
 from failsoft.tools.docs.search.ranking import Scope, search
-from failsoft.tools.docs.settings import DocsSettings
+from failsoft.tools.docs.signatures import DocsSettings
 
 TREES = {"ai": "package/docs", "next": "package/dist/docs", "npm": "package/docs", "mastra": "package/.docs"}
 COPIES = 10

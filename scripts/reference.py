@@ -203,7 +203,7 @@ _PART = re.compile(r"(<!-- begin (?P<name>[a-z ]+) -->\n).*?(<!-- end (?P=name) 
 
 def written() -> dict[Path, str]:
     """Return what every generated or partly generated file should hold."""
-    from failsoft.tools.docs.projects.config import CONFIG_SCHEMA
+    from failsoft.tools.docs.config import CONFIG_SCHEMA
 
     files = {public_api.RECORD: public_api.describe(), **public_api.stubs()}
     schemas = {path.name: path.read_text(encoding="utf-8") for path in DOCS.glob("schemas/*.schema.json")}

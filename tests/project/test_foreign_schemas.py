@@ -13,7 +13,7 @@ ALLOWED = {
     "framework/arguments/json_schema.py": "the reader, with its bounded validators",
 }
 """The modules that import `jsonschema` or `referencing`, and why."""
-READERS = ("adapters", "proxy", "tools/docs/projects")
+READERS = ("adapters", "proxy", "tools/docs")
 """Folders that get schemas of others."""
 
 

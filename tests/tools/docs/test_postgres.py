@@ -198,7 +198,7 @@ def test_without_pgvector_vectors_are_compared_in_memory(
             assert found(response)[0] == "notes.md"
             assert response.metadata.recovery is None
         write({"soup.md": "# Soup\n\nA lighthouse, a lighthouse.\n"})
-        docs.projects.implicit.index._refresh_paths(["soup.md"])
+        docs.projects.implicit.index.refresh_paths(["soup.md"])
         assert "soup.md" in found(await docs.search_documents(query="lighthouse", mode="semantic"))[:2]
 
     asyncio.run(calls())

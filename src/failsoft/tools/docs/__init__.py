@@ -8,7 +8,8 @@ from failsoft.tools.docs.errors import (
     ProjectNotActivated,
     SchemaValidationFailed,
 )
-from failsoft.tools.docs.results import (
+from failsoft.tools.docs.search.plain_words import PlainWords
+from failsoft.tools.docs.signatures import (
     ActivatedProject,
     DocTypeList,
     Documentation,
@@ -23,7 +24,6 @@ from failsoft.tools.docs.results import (
     SearchResults,
     ValidatedDocument,
 )
-from failsoft.tools.docs.search.plain_words import PlainWords
 from failsoft.tools.docs.toolset import Docs
 
 __all__ = [

@@ -9,8 +9,8 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import DocumentNotFound
 from failsoft.tools.docs.missing import not_found
-from failsoft.tools.docs.projects.project import Project
-from failsoft.tools.docs.projects.projects import Projects
+from failsoft.tools.docs.project import Project
+from failsoft.tools.docs.projects import Projects
 from failsoft.tools.docs.reading import Asked, asked
 
 T = TypeVar("T")

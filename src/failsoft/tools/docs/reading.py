@@ -16,7 +16,7 @@ from failsoft.tools.docs.documents.document import Document, load_document
 from failsoft.tools.docs.documents.markdown import anchors, links, section
 from failsoft.tools.docs.documents.paths import names_of
 from failsoft.tools.docs.documents.root import DocumentRoot
-from failsoft.tools.docs.results import DocumentText
+from failsoft.tools.docs.signatures import DocumentText
 
 _ANCHORS_AT_MOST = 5
 _CHANGED = "no cursor: the document was changed, so begin with its first page"

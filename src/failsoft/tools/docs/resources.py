@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from failsoft.framework.call.call import Call
 from failsoft.framework.offers import ListedResource, ResourceContent, ResourcePage, UriTemplate, completion, resource
-from failsoft.tools.docs import arguments as take
+from failsoft.tools.docs import signatures as take
+from failsoft.tools.docs.project import Project
 from failsoft.tools.docs.project_tool import ProjectTool
-from failsoft.tools.docs.projects.project import Project
 from failsoft.tools.docs.reading import ResourceCursor, read_asked
-from failsoft.tools.docs.results import ListedDocument
 from failsoft.tools.docs.search import tables as lookup
+from failsoft.tools.docs.signatures import ListedDocument
 
 DOCUMENT_URI = UriTemplate("docs://{project}/{+path}")
 RESOURCES_AT_MOST = 200

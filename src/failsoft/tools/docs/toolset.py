@@ -13,29 +13,17 @@ from failsoft.framework.errors import ConfigurationError, ToolError
 from failsoft.framework.safe.author_reports import logger
 from failsoft.recovery.strategies.alternate_paths import Alternate
 from failsoft.recovery.strategies.retry import Retry
-from failsoft.tools.docs import arguments as take
+from failsoft.tools.docs import signatures as take
+from failsoft.tools.docs.doc_types import known_level, listed_types, require_types, validate
 from failsoft.tools.docs.documents.paths import names_of
 from failsoft.tools.docs.documents.root import DOCUMENT_BYTES_AT_MOST
 from failsoft.tools.docs.missing import alternate_paths
 from failsoft.tools.docs.postgres.database import PostgresDatabase
-from failsoft.tools.docs.projects.editing import promote
-from failsoft.tools.docs.projects.external_search import search_external
-from failsoft.tools.docs.projects.project import Project
-from failsoft.tools.docs.projects.projects import Projects
-from failsoft.tools.docs.projects.type_filter import known_level, listed_types, require_types
-from failsoft.tools.docs.projects.validation import validate
+from failsoft.tools.docs.project import Project, search_external
+from failsoft.tools.docs.projects import Projects
+from failsoft.tools.docs.promotion import promote
 from failsoft.tools.docs.reading import ListCursor, Position, read_page, split_anchor
 from failsoft.tools.docs.resources import DocumentResources
-from failsoft.tools.docs.results import (
-    ActivatedProject,
-    DocTypeList,
-    Documentation,
-    DocumentList,
-    ExternalResults,
-    PromotedDocument,
-    SearchResults,
-    ValidatedDocument,
-)
 from failsoft.tools.docs.search import tables as lookup
 from failsoft.tools.docs.search.corrections import Corrections, corrected_query, lacked, what_would_hit
 from failsoft.tools.docs.search.plain_words import PlainWords
@@ -45,7 +33,17 @@ from failsoft.tools.docs.search.tables import IndexConnection, Scope
 from failsoft.tools.docs.semantic.embedders import embedder_for
 from failsoft.tools.docs.semantic.lexical_instead import LexicalInstead
 from failsoft.tools.docs.semantic.meaning import Meaning
-from failsoft.tools.docs.settings import DocsSettings
+from failsoft.tools.docs.signatures import (
+    ActivatedProject,
+    DocsSettings,
+    DocTypeList,
+    Documentation,
+    DocumentList,
+    ExternalResults,
+    PromotedDocument,
+    SearchResults,
+    ValidatedDocument,
+)
 from failsoft.tools.files import name_roots
 
 _SHARE_OF_RESPONSE = 4
@@ -219,7 +217,7 @@ class Docs(DocumentResources):
         """Check a document's front matter against the schema of its type; all faults come with their lines."""
         chosen = await self.projects.of(call, project)
         return await call.bound.threads.run(
-            lambda: self.found(call, chosen, [path], lambda names: validate(chosen, names[0]))
+            lambda: self.found(call, chosen, [path], lambda names: validate(chosen.types, names[0]))
         )
 
     @operation(open_world=False, destructive=False, idempotent=True, title="Promote a document")

@@ -21,10 +21,10 @@ from failsoft.tools.database_files import is_damage
 from failsoft.tools.docs.documents.document import Document
 from failsoft.tools.docs.documents.root import DocumentRoot, LibraryEntry, walk
 from failsoft.tools.docs.postgres.database import PostgresDatabase
-from failsoft.tools.docs.results import SearchHit
 from failsoft.tools.docs.search.refresh import IndexChanges, apply_changes, find_changes, find_stale, is_built
 from failsoft.tools.docs.search.sqlite_store import IN_MEMORY, REBUILT, Store, discard, in_memory, open_store
 from failsoft.tools.docs.search.tables import IndexConnection, IndexStore, LostStoreError
+from failsoft.tools.docs.signatures import SearchHit
 
 T = TypeVar("T")
 STALE_S_AT_MOST = 5.0
@@ -152,12 +152,12 @@ class DocumentIndex:
             found, hits, stale = self.ask(checked)
             if not stale:
                 return found
-            self._refresh_paths([hit["path"] for hit in hits])
+            self.refresh_paths([hit["path"] for hit in hits])
         found, hits, _ = self.ask(checked)
         hits[:] = [hit for hit in hits if self._root.holds(hit["path"])]
         return found
 
-    def _refresh_paths(self, paths: Sequence[str]) -> None:
+    def refresh_paths(self, paths: Sequence[str]) -> None:
         """Index the stale ones among these documents anew."""
 
         def stale(connection: IndexConnection) -> IndexChanges:

@@ -8,11 +8,11 @@ from collections.abc import Sequence, Set as AbstractSet
 from itertools import islice
 from typing import NamedTuple
 
-from failsoft.tools.docs.results import SearchHit, SearchResults
 from failsoft.tools.docs.search.query import Query
 from failsoft.tools.docs.search.tables import IndexConnection, Scope, ScoredRow
 from failsoft.tools.docs.search.words import SYNONYMS, places_of, root_of, snippet
 from failsoft.tools.docs.semantic.passages import introduction
+from failsoft.tools.docs.signatures import SearchHit, SearchResults
 
 _WEIGHTS = (5.0, 5.0, 2.0, 1.0)
 """Of title, description, introduction and text."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from failsoft.framework.errors.vocabulary import PicklableError
 from failsoft.tools.docs.documents.paths import address, folded
-from failsoft.tools.docs.results import ListedDocument
+from failsoft.tools.docs.signatures import ListedDocument
 
 LAST_CHARACTER = "\U0010ffff"
 """Behind a prefix: the end of the range of all texts that begin with it."""

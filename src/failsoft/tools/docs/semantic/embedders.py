@@ -17,7 +17,7 @@ from failsoft.tools.docs.errors import EmbeddingServiceError
 from failsoft.tools.docs.semantic.minilm import MINILM, minilm
 from failsoft.tools.docs.semantic.passages import opening, passages
 from failsoft.tools.docs.semantic.vectors import Unembedded
-from failsoft.tools.docs.settings import DocsSettings
+from failsoft.tools.docs.signatures import DocsSettings
 
 _NO_SUCH_PATH = frozenset({404, 405, 501})
 

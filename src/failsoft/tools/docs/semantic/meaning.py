@@ -9,14 +9,14 @@ from functools import partial
 from typing import TypeVar
 
 from failsoft.framework.call.call import Call
-from failsoft.tools.docs.projects.config import SearchMode
-from failsoft.tools.docs.results import SearchResults
+from failsoft.tools.docs.config import SearchMode
 from failsoft.tools.docs.search.index import DocumentIndex
 from failsoft.tools.docs.search.query import Query
 from failsoft.tools.docs.search.ranking import hits_of, rank, reaching
 from failsoft.tools.docs.search.tables import IndexConnection, Scope, ScoredRow
 from failsoft.tools.docs.semantic.embedders import Embedder
 from failsoft.tools.docs.semantic.vectors import embedded, lacking, store
+from failsoft.tools.docs.signatures import SearchResults
 
 T = TypeVar("T")
 _TRIES = 4

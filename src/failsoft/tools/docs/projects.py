@@ -27,12 +27,12 @@ from failsoft.framework.errors.violations import Violation
 from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
 from failsoft.framework.state.records import Records
 from failsoft.framework.text import quoted
+from failsoft.tools.docs.config import ProjectConfig, misconfigured, parse_config
+from failsoft.tools.docs.doc_types import DocTypes
 from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.errors import ProjectNotActivated
 from failsoft.tools.docs.postgres.database import PostgresDatabase
-from failsoft.tools.docs.projects.config import ProjectConfig, misconfigured, parse_config
-from failsoft.tools.docs.projects.doc_types import DocTypes
-from failsoft.tools.docs.projects.project import ExternalFolder, Project, index_options
+from failsoft.tools.docs.project import ExternalFolder, Project, index_options
 from failsoft.tools.docs.search.index import DocumentIndex, IndexOptions
 from failsoft.tools.files import FileFault, Roots
 from failsoft.tools.files.reading import read

@@ -8,12 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from failsoft.framework.errors import NextStep
+from failsoft.tools.docs.config import DEFAULT_LEVELS, ProjectConfig
+from failsoft.tools.docs.doc_types import DocTypes
 from failsoft.tools.docs.documents.document import Document
 from failsoft.tools.docs.documents.root import DocumentRoot
+from failsoft.tools.docs.errors import ExternalDocsNotConfigured
 from failsoft.tools.docs.git_history import GitHistory
-from failsoft.tools.docs.projects.config import DEFAULT_LEVELS, ProjectConfig
-from failsoft.tools.docs.projects.doc_types import DocTypes
 from failsoft.tools.docs.search.index import DocumentIndex, IndexOptions
+from failsoft.tools.docs.search.query import Query
+from failsoft.tools.docs.search.ranking import search
+from failsoft.tools.docs.search.tables import Scope
+from failsoft.tools.docs.signatures import ExternalHit, ExternalResults
 
 EXTERNAL_PREFIX = "external:"
 """Paths of external documents: `external:NAME/guide/intro.md`."""
@@ -99,3 +105,30 @@ def level_of(front_matter: dict[str, object], levels: Sequence[str]) -> str:
         if isinstance(value, str) and value in levels:
             return value
     return levels[0]
+
+
+def search_external(project: Project, query: Query, text: str, limit: int) -> ExternalResults:
+    """Return the best matches of all external folders together.
+
+    Raises:
+        EXTERNAL_DOCS_NOT_CONFIGURED: The project has none.
+    """
+    if not project.external:
+        raise ExternalDocsNotConfigured(next_step=NextStep("search_documents", {"query": text}))
+    results: list[ExternalHit] = []
+    total = 0
+    for folder in project.external:
+        found = folder.index.ask(lambda connection: search(connection, query, Scope(limit=limit)))
+        total += found["total"]
+        results += [
+            ExternalHit(
+                path=f"{EXTERNAL_PREFIX}{folder.name}/{hit['path']}",
+                title=hit["title"],
+                source=folder.name,
+                score=hit["score"],
+                snippet=hit["snippet"],
+            )
+            for hit in found["results"]
+        ]
+    results.sort(key=lambda hit: (-hit["score"], hit["path"]))
+    return ExternalResults(results=results[:limit], total=total)

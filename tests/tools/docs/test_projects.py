@@ -53,13 +53,13 @@ def base(tmp_path: Path) -> Path:
 
 
 def test_the_published_schema_is_the_one_in_force() -> None:
-    published = json.loads((Path(__file__).parents[4] / "docs/schemas/docs-project.json").read_text())
+    published = json.loads((Path(__file__).parents[3] / "docs/schemas/docs-project.json").read_text())
     assert published == CONFIG_SCHEMA
     jsonschema.Draft202012Validator.check_schema(published)
 
 
 def test_the_example_project_is_the_one_on_the_page_and_is_valid(base: Path) -> None:
-    root = Path(__file__).parents[4]
+    root = Path(__file__).parents[3]
     text = (root / "docs/examples/handbook/config.json").read_text()
     assert text.rstrip("\n") in (root / "docs/toolsets/docs.md").read_text()
     jsonschema.validate(json.loads(text), CONFIG_SCHEMA)

@@ -1,1 +1,0 @@
-"""Documentation projects: config.json, document types, activation."""

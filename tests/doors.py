@@ -165,7 +165,9 @@ HOMES = {
     "failsoft.tools.edit.engine": "Edited, FailedEdit, TextEdit, TextTooLong, apply_edits, as_crlf, is_crlf",
     "failsoft.tools.edit.failures": "CONTEXT_BYTES_AT_MOST, ambiguous_context, missing_context, window",
     "failsoft.tools.edit.signatures": "EditSettings",
-    "failsoft.tools.files": "FaultTable, FileFault, Files, Recovered, Roots, Transaction, Written, kind_of",
+    "failsoft.tools.files": (
+        "FaultTable, FileFault, Files, Recovered, Roots, Transaction, Written, kind_of, similar_files"
+    ),
     "failsoft.tools.files.journal": "JournalEntry, JournalRecord, Journals",
     "failsoft.tools.files.locks": "GiveUp, Locks, _stripe_of, never",
     "failsoft.tools.files.resolving": "PATH_BYTES_AT_MOST, names_of",

@@ -261,3 +261,14 @@ class TestSeveralRoots:
     def test_a_root_that_is_no_folder_is_refused_at_the_start(self, root: Path, tmp_path: Path, name: str) -> None:
         with pytest.raises(OSError, match=r"Errno"):
             Roots([root, tmp_path / name])
+
+
+def test_the_nearest_part_of_a_path_follows_links_to_what_is_missing(files: Files, root: Path) -> None:
+    (root / "real").mkdir()
+    (root / "way").symlink_to("real/new")
+
+    near = files.roots.nearest(str(root / "way/a/b"))
+
+    assert (near.real_path, near.is_there, near.rest) == (str(root / "real/new"), False, ("a", "b"))
+    assert near.destination == str(root / "real/new/a/b")
+    assert files.roots.nearest(str(root / "real/file/x")).rest == ("x",)

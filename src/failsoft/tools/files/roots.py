@@ -46,6 +46,25 @@ class _Way(NamedTuple):
     names: tuple[str, ...]
 
 
+class Nearest(NamedTuple):
+    """The longest beginning of a path that resolves: its folder is there, and its last name may be missing.
+
+    Args:
+        real_path: Where it leads, without links.
+        is_there: Whether something is there.
+        rest: The names after it, of which none is there.
+    """
+
+    real_path: str
+    is_there: bool
+    rest: tuple[str, ...]
+
+    @property
+    def destination(self) -> str:
+        """The absolute path without links of the whole path, for a file that would be written."""
+        return "/".join((self.real_path, *self.rest))
+
+
 class Roots:
     """One or several allowed folders.
 
@@ -214,24 +233,38 @@ class Roots:
                         os.rmdir(place.name, dir_fd=place.folder)
                 raise
 
+    def nearest(self, path: str) -> Nearest:
+        """Return the longest beginning of a path that resolves.
+
+        Raises:
+            FileFault: A malformed path: No file can have this path here, or (`deep`) it lacks too many folders.
+            FileFault: `outside`: It leads out of the roots, or to what is off limits.
+            FileFault: The disk: The operating system reports an error.
+        """
+        names = names_of(path, relative=self.relative)
+        beginning = "/" if path.startswith("/") else ""
+        for count in range(len(names), max(0, len(names) - _LACKING_AT_MOST - 1), -1):
+            try:
+                with self.place(beginning + "/".join(names[:count])) as place:
+                    return Nearest(place.real_path, place.facts() is not None, names[count:])
+            except FileFault as fault:
+                if fault.errno is None:
+                    raise
+                if fault.errno != errno.ENOENT or count == 1:
+                    raise FileFault(path, fault.kind, **fault.facts) from fault
+        raise FileFault(path, "deep")
+
     def _lacking(self, path: str) -> list[str]:
         """Return the folders on the way to a path that do not exist, the outermost first."""
         names = names_of(path, relative=self.relative)[:-1]
+        if not names:
+            return []
         beginning = "/" if path.startswith("/") else ""
-        lacking: list[str] = []
-        for count in range(len(names), 0, -1):
-            folder = beginning + "/".join(names[:count])
-            try:
-                with self.place(folder) as place:
-                    if place.facts() is not None:
-                        break
-            except FileFault as fault:
-                if fault.errno != errno.ENOENT:
-                    raise
-            lacking.append(folder)
-            if len(lacking) > _MADE_AT_MOST:
-                raise FileFault(path, "deep")
-        return lacking[::-1]
+        near = self.nearest(beginning + "/".join(names))
+        count = len(near.rest) + (not near.is_there)
+        if count > _MADE_AT_MOST:
+            raise FileFault(path, "deep")
+        return [beginning + "/".join(names[:end]) for end in range(len(names) - count + 1, len(names) + 1)]
 
 
 def _make(place: ResolvedPath, path: str, made: list[ResolvedPath]) -> None:
@@ -260,29 +293,13 @@ def _shape(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def destination(roots: Roots, path: str) -> str:
-    """Return the absolute path without links of the file that would be written.
+    """Return the absolute path without links of the file that would be written; raises as `Roots.nearest`.
 
     Args:
         roots: The allowed folders.
         path: As the caller wrote it.
-
-    Raises:
-        FileFault: A malformed path: No file can have this path here, or (`deep`) it lacks too many folders.
-        FileFault: `outside`: It leads out of the roots, or to what is off limits.
-        FileFault: The disk: The operating system reports an error.
     """
-    names = names_of(path, relative=roots.relative)
-    beginning = "/" if path.startswith("/") else ""
-    for count in range(len(names), max(0, len(names) - _LACKING_AT_MOST - 1), -1):
-        try:
-            with roots.place(beginning + "/".join(names[:count])) as place:
-                return "/".join((place.real_path, *names[count:]))
-        except FileFault as fault:
-            if fault.errno is None:
-                raise
-            if fault.errno != errno.ENOENT or count == 1:
-                raise FileFault(path, fault.kind, **fault.facts) from fault
-    raise FileFault(path, "deep")
+    return roots.nearest(path).destination
 
 
 def name_within(roots: Roots, path: str, folder: str) -> str:

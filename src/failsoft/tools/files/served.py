@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -73,7 +74,7 @@ def _moved(example: Any, root: str) -> Any:
     return root.rstrip("/") + example.removeprefix(SAMPLE_ROOT) if is_below else example
 
 
-_COMPARED_AT_MOST = 500
+_COMPARED_AT_ONCE = 2_000
 _SIMILARITY = 75
 
 EntryKind: TypeAlias = Literal["file", "folder", "link", "other"]
@@ -107,18 +108,9 @@ def listed(roots: Roots, path: str, *, at_most: int) -> tuple[list[FolderEntry],
         FileFault: `not_regular`: It is not a folder; `what` of a regular file is `file`.
         FileFault: The disk: It does not exist (step `find`), or cannot be read.
     """
-    with roots.place(path) as place:
-        place.require_folder(place.require_found())
-        try:
-            folder = os.open(place.name, LIST_FLAGS, dir_fd=place.folder)
-            try:
-                with os.scandir(folder) as found:
-                    names = sorted(one.name for one in found if roots.allows(f"{place.real_path}/{one.name}"))
-                return [_listed(folder, name) for name in names[:at_most]], len(names)
-            finally:
-                os.close(folder)
-        except OSError as error:
-            raise FileFault.from_os(error, path, step="read") from error
+    with _scanned(roots, path) as (folder, found):
+        names = sorted(one.name for one in found)
+        return [_listed(folder, name) for name in names[:at_most]], len(names)
 
 
 def similar_files(roots: Roots, path: str, *, kind: EntryKind = "file") -> list[str]:
@@ -133,11 +125,43 @@ def similar_files(roots: Roots, path: str, *, kind: EntryKind = "file") -> list[
     """
     folder, slash, name = path.rpartition("/")
     try:
-        found, _ = listed(roots, folder or slash or ".", at_most=_COMPARED_AT_MOST)
+        names = _names_in(roots, folder or slash or ".", {kind, "link"})
     except FileFault:
         return []
-    names = [one.name for one in found if one.kind in {kind, "link"}]
+    while len(names) > _COMPARED_AT_ONCE:
+        parts = (names[begin : begin + _COMPARED_AT_ONCE] for begin in range(0, len(names), _COMPARED_AT_ONCE))
+        names = [near for part in parts for near in near_names(name, part, at_least=_SIMILARITY)]
     return [f"{folder}{slash}{near}" for near in near_names(name, names, at_least=_SIMILARITY)]
+
+
+def _names_in(roots: Roots, path: str, kinds: set[EntryKind]) -> list[str]:
+    """Return the names of some kinds in a folder, sorted; other than a listing, it asks nothing of each file."""
+    with _scanned(roots, path) as (_, found):
+        return sorted(os.fsencode(one.name).decode(errors="replace") for one in found if _kind_of(one) in kinds)
+
+
+@contextmanager
+def _scanned(roots: Roots, path: str) -> Iterator[tuple[int, Iterator[os.DirEntry[str]]]]:
+    """Open a folder; yield its descriptor, and its entries without those that are off limits. Raises as `listed`."""
+    with roots.place(path) as place:
+        place.require_folder(place.require_found())
+        try:
+            folder = os.open(place.name, LIST_FLAGS, dir_fd=place.folder)
+            try:
+                with os.scandir(folder) as found:
+                    yield folder, (one for one in found if roots.allows(f"{place.real_path}/{one.name}"))
+            finally:
+                os.close(folder)
+        except OSError as error:
+            raise FileFault.from_os(error, path, step="read") from error
+
+
+def _kind_of(entry: os.DirEntry[str]) -> EntryKind:
+    if entry.is_symlink():
+        return "link"
+    if entry.is_dir(follow_symlinks=False):
+        return "folder"
+    return "file" if entry.is_file(follow_symlinks=False) else "other"
 
 
 def _listed(folder: int, name: str) -> FolderEntry:

@@ -29,11 +29,6 @@ def test_a_cursor_leads_to_the_names_after_the_first_thousand(site: Site, tool: 
     assert found == names
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="near names of a missing file are looked for among the first 500 names of its folder only",
-)
 def test_near_names_are_looked_for_in_the_whole_folder(site: Site, tool: Workspace) -> None:
     for name in (*(f"file{number:04}.txt" for number in range(600)), "zebra.txt"):
         (site.project / name).touch()

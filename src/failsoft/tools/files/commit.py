@@ -7,11 +7,9 @@ decision was journaled and the staged files exist, else back. Changes made to a 
 from __future__ import annotations
 
 import errno
-import hashlib
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -20,7 +18,7 @@ from failsoft.framework.safe.author_reports import logger
 from failsoft.tools.files.faults import FileFault
 from failsoft.tools.files.journal import Journal, JournalEntry, JournalRecord, Journals, journal_faults
 from failsoft.tools.files.locks import GiveUp, Locks, never
-from failsoft.tools.files.reading import Content, Identity
+from failsoft.tools.files.reading import Identity
 from failsoft.tools.files.resolving import ResolvedPath, sync_folder
 from failsoft.tools.files.roots import Roots
 from failsoft.tools.files.staging import StagedFile, State
@@ -28,23 +26,6 @@ from failsoft.tools.files.staging import StagedFile, State
 Outcome: TypeAlias = Literal["forward", "back", "waiting", "elsewhere", "damaged"]
 _NOT_FLUSHED = "The change was made, but could not be flushed to disk: a power failure may undo it."
 _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
-
-
-@dataclass(frozen=True, slots=True)
-class FileChange:
-    """A change of one file.
-
-    Args:
-        place: Where it is.
-        before: Its content when it was read; None for a new file.
-        data: The complete new content.
-        backup: Whether the old content is kept as a backup.
-    """
-
-    place: ResolvedPath
-    before: Content | None
-    data: bytes
-    backup: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,13 +56,7 @@ class Written:
         return None if self.durable else _NOT_FLUSHED
 
 
-@dataclass(frozen=True, slots=True)
-class _StagedChange:
-    file: StagedFile
-    change: FileChange
-
-
-def commit(changes: Sequence[FileChange], journals: Journals, give_up: GiveUp) -> list[Written]:
+def commit(files: Sequence[StagedFile], journals: Journals, give_up: GiveUp) -> list[Written]:
     """Write all files or none, and return the result for each, in order.
 
     The caller holds the locks of all of them.
@@ -93,15 +68,11 @@ def commit(changes: Sequence[FileChange], journals: Journals, give_up: GiveUp) -
         FileFault: `changed`: A file is not what was read.
         FileFault: `given_up`: `give_up` returned True before the first rename.
     """
-    hashes = [hashlib.sha256(change.data).hexdigest() for change in changes]
-    is_changed = [change.before is None or change.before.data != change.data for change in changes]
-    jobs = _jobs([pair for pair, is_one in zip(zip(changes, hashes, strict=True), is_changed, strict=True) if is_one])
-    is_durable = _carry_out(jobs, journals, give_up) if jobs else True
-    files = {id(job.change): job.file for job in jobs}
-    return [
-        _written(change, sha256, files.get(id(change)), is_durable)
-        for change, sha256 in zip(changes, hashes, strict=True)
-    ]
+    changed = [file for file in files if file.is_changed]
+    if len(changed) == 1:
+        changed[0].entry = replace(changed[0].entry, is_alone=True)
+    is_durable = _carry_out(changed, journals, give_up) if changed else True
+    return [_written(file, is_durable) for file in files]
 
 
 def sync_folders(places: Iterable[ResolvedPath]) -> bool:
@@ -119,7 +90,7 @@ def sync_folders(places: Iterable[ResolvedPath]) -> bool:
     return is_durable
 
 
-def take_back(files: Sequence[StagedFile]) -> set[StagedFile]:
+def roll_back(files: Sequence[StagedFile]) -> set[StagedFile]:
     """Restore the replaced contents, remove temporary files, and return the files that cannot be restored.
 
     The staged contents are removed first, durably, so that recovery after a crash can only roll back, too.
@@ -129,51 +100,28 @@ def take_back(files: Sequence[StagedFile]) -> set[StagedFile]:
     """
     replaced = [file for file in files if file.state() == "done"]
     for file in files:
-        file.drop_staged()
+        file.remove_staged()
     sync_folders(file.place for file in files)
-    stuck = {file for file in replaced if not file.take_back()}
+    stuck = {file for file in replaced if not file.roll_back()}
     for file in files:
         if file not in stuck:  # its backup is all that is left of the old content
-            file.drop_backup()
+            file.remove_backup()
     sync_folders(file.place for file in files)
     for file in files:
-        file.sweep()
+        file.remove_temporaries()
     return stuck
 
 
-def _jobs(changed: Sequence[tuple[FileChange, str]]) -> list[_StagedChange]:
-    token = secrets.token_hex(8)
-    return [
-        _StagedChange(
-            StagedFile(
-                change.place,
-                JournalEntry(
-                    path=change.place.real_path,
-                    key=change.place.key,
-                    stem=f".failsoft-{token}-{index}",
-                    before=None if change.before is None else change.before.sha256,
-                    after=sha256,
-                    backup=change.backup and change.before is not None,
-                    is_alone=len(changed) == 1,
-                ),
-            ),
-            change,
-        )
-        for index, (change, sha256) in enumerate(changed)
-    ]
-
-
-def _carry_out(jobs: Sequence[_StagedChange], journals: Journals, give_up: GiveUp) -> bool:
+def _carry_out(files: Sequence[StagedFile], journals: Journals, give_up: GiveUp) -> bool:
     """Write all files or none; return whether the renames are durable."""
-    files = [job.file for job in jobs]
     with journal_faults():
         # A single rename is atomic: its journal only lists temporary files to remove, so it need not be durable.
-        journal = journals.begin([file.entry for file in files], durable=len(jobs) > 1)
+        journal = journals.begin([file.entry for file in files], durable=len(files) > 1)
     try:
         with _undone_on_failure(files, lambda: _abandon(files, journal)):
-            _stage(jobs, give_up)
-        with _undone_on_failure(files, lambda: _roll_back(files, journal)):
-            _place(jobs, journal)
+            _stage(files, give_up)
+        with _undone_on_failure(files, lambda: _undo(files, journal)):
+            _rename_all(files, journal)
         return _finish(files, journal)
     finally:
         journal.close()
@@ -192,26 +140,26 @@ def _undone_on_failure(files: Sequence[StagedFile], way_back: Callable[[], Effec
         raise
 
 
-def _stage(jobs: Sequence[_StagedChange], give_up: GiveUp) -> None:
-    for file, change in ((job.file, job.change) for job in jobs):
+def _stage(files: Sequence[StagedFile], give_up: GiveUp) -> None:
+    for file in files:
         _require_wanted(file, give_up)
-        file.stage(change.data, change.before)
-        file.keep(change.before)
-        file.back_up(change.before)
-    if len(jobs) > 1:
-        sync_folders(job.file.place for job in jobs)
-    for job in jobs:
-        job.file.require_unchanged(job.change.before, thoroughly=True)
-    _require_wanted(jobs[0].file, give_up)
+        file.stage()
+        file.keep_old()
+        file.back_up()
+    if len(files) > 1:
+        sync_folders(file.place for file in files)
+    for file in files:
+        file.require_unchanged(thoroughly=True)
+    _require_wanted(files[0], give_up)
 
 
-def _place(jobs: Sequence[_StagedChange], journal: Journal) -> None:
-    if len(jobs) > 1:
+def _rename_all(files: Sequence[StagedFile], journal: Journal) -> None:
+    if len(files) > 1:
         with journal_faults():
             journal.write("commit", durable=True)
-    for job in jobs:
-        job.file.require_unchanged(job.change.before, thoroughly=False)
-        job.file.put()
+    for file in files:
+        file.require_unchanged(thoroughly=False)
+        file.rename_into_place()
 
 
 def _finish(files: Sequence[StagedFile], journal: Journal) -> bool:
@@ -226,7 +174,7 @@ def _finish(files: Sequence[StagedFile], journal: Journal) -> bool:
         if len(files) > 1:
             journal.write("done", durable=True)
         for file in files:
-            file.sweep()
+            file.remove_temporaries()
         journal.remove()
     return is_durable
 
@@ -235,20 +183,20 @@ def _abandon(files: Sequence[StagedFile], journal: Journal) -> Effect:
     """Remove the staged files; the journal keeps what cannot be removed, for the next call."""
     try:
         for file in files:
-            file.drop_backup()
-            file.sweep()
+            file.remove_backup()
+            file.remove_temporaries()
         journal.remove()
     except (FileFault, OSError):
         return "unknown"
     return "none"
 
 
-def _roll_back(files: Sequence[StagedFile], journal: Journal) -> Effect:
+def _undo(files: Sequence[StagedFile], journal: Journal) -> Effect:
     """Restore the old contents and return the remaining effect; the next call retries what fails."""
     try:
         if files[0].entry.is_alone and files[0].state() == "done":  # the system reported an error, but did it
             return "applied"
-        stuck = take_back(files)
+        stuck = roll_back(files)
         journal.remove()
     except (FileFault, OSError):
         return "unknown"
@@ -265,16 +213,15 @@ def _backups(files: Iterable[StagedFile]) -> dict[str, str]:
     return {path: backup for path, backup in paths if backup is not None}
 
 
-def _written(change: FileChange, sha256: str, file: StagedFile | None, is_durable: bool) -> Written:  # noqa: FBT001 - private
-    kept = change.before.identity if change.before is not None else None
+def _written(file: StagedFile, is_durable: bool) -> Written:  # noqa: FBT001 - private
     return Written(
-        path=change.place.path,
-        changed=file is not None,
-        sha256=sha256,
-        bytes=len(change.data),
-        backup_path=None if file is None else file.backup_path,
+        path=file.place.path,
+        changed=file.is_changed,
+        sha256=file.entry.after,
+        bytes=len(file.data),
+        backup_path=file.backup_path,
         durable=is_durable,
-        identity=kept if file is None else file.staged,
+        identity=file.staged if file.is_changed or file.before is None else file.before.identity,
     )
 
 
@@ -366,19 +313,19 @@ def _opened(entries: Sequence[JournalEntry], roots: Roots) -> Iterator[list[Stag
 def _forward_or_back(journal: Journal, record: JournalRecord, files: Sequence[StagedFile]) -> tuple[Outcome, set[str]]:
     """Roll forward or back, and return which, with the files that were changed after the crash."""
     if record.is_done:
-        _sweep(journal, files)
+        _clean_up(journal, files)
         return "forward", set()
     states = {file: file.state() for file in files}
     conflicts = {file.entry.path for file, state in states.items() if state == "foreign"}
     if _is_forward(record, list(states.values())):
         for file, state in states.items():
             if state == "todo":
-                file.put()
+                file.rename_into_place()
         sync_folders(file.place for file in files)
         journal.write("done", durable=True)
-        _sweep(journal, files)
+        _clean_up(journal, files)
         return "forward", conflicts
-    stuck = take_back(files)
+    stuck = roll_back(files)
     journal.remove()
     return "back", conflicts | {file.entry.path for file in stuck}
 
@@ -394,7 +341,7 @@ def _is_forward(record: JournalRecord, states: Sequence[State]) -> bool:
     return "lost" not in states and not ("foreign" in states and "done" not in states)
 
 
-def _sweep(journal: Journal, files: Sequence[StagedFile]) -> None:
+def _clean_up(journal: Journal, files: Sequence[StagedFile]) -> None:
     for file in files:
-        file.sweep()
+        file.remove_temporaries()
     journal.remove()

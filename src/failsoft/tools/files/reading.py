@@ -13,6 +13,8 @@ from failsoft.tools.files.resolving import ResolvedPath
 
 _TRIES = 5
 _CHUNK_BYTES = 1 << 20
+_COMPARED_BYTES = 1 << 16
+"""Small enough for the allocator to reuse; larger chunks are mapped anew each time."""
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 """Without O_NONBLOCK, opening a pipe without a writer blocks forever."""
 
@@ -73,6 +75,24 @@ def read(place: ResolvedPath, *, bytes_at_most: int, several_names: bool = True)
         is_missing = error.errno == errno.ENOENT
         raise FileFault.from_os(error, place.path, step="find" if is_missing else "read") from error
     raise FileFault(place.path, "changed")
+
+
+def sha256_of(file: int) -> str:
+    """Return the SHA-256 of the rest of an open file, in hexadecimal."""
+    digest = hashlib.sha256()
+    while chunk := os.read(file, _COMPARED_BYTES):
+        digest.update(chunk)
+    return digest.hexdigest()
+
+
+def holds(file: int, data: bytes) -> bool:
+    """Return whether the open file has exactly these bytes."""
+    place = 0
+    while chunk := os.read(file, _COMPARED_BYTES):
+        if data[place : place + len(chunk)] != chunk:  # bytes: a view would be compared number by number
+            return False
+        place += len(chunk)
+    return place == len(data)
 
 
 def _read_once(place: ResolvedPath, limit: int, *, several_names: bool) -> Content | None:

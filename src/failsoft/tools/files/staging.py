@@ -1,14 +1,14 @@
 """`StagedFile`: one file of a transaction: staging, backup, rename, rollback and clean-up.
 
 Temporary files are in the same folder, since only a rename within one file system is atomic. Each step is idempotent,
-so that recovery can repeat it: it inspects the disk to see whether it was done before.
+so that recovery can repeat it: it inspects the disk to see whether it was done before. Whatever the operating system
+refuses is a `FileFault` of that step.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import itertools
 import os
 import stat
@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 
 from failsoft.tools.files.faults import FileFault, Step
 from failsoft.tools.files.journal import JournalEntry
-from failsoft.tools.files.reading import Content, Identity, identity_of
+from failsoft.tools.files.reading import Content, Identity, holds, identity_of, sha256_of
 from failsoft.tools.files.resolving import ResolvedPath
 
 State: TypeAlias = Literal["todo", "done", "foreign", "lost"]
@@ -29,9 +29,6 @@ _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _EXISTING = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NO_LINKS = frozenset({errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 """Errors of file systems without hard links, and of the kernel's `protected_hardlinks`."""
-_CHUNK_BYTES = 1 << 16
-"""Small enough for the allocator to reuse; larger chunks are mapped anew each time."""
-
 _NOT_COPIED = frozenset({"security.capability", "security.ima", "security.evm"})
 """They certify the content; the kernel removes them on every write, too."""
 _SERIOUS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
@@ -43,21 +40,32 @@ class StagedFile:
     Args:
         place: Where it is.
         entry: Its entry in the journal.
+        before: Its content when it was read; None for a new file. Recovery has its hash only, in the entry.
+        data: The complete new content; recovery has its hash only.
     """
 
-    def __init__(self, place: ResolvedPath, entry: JournalEntry) -> None:
+    def __init__(
+        self, place: ResolvedPath, entry: JournalEntry, *, before: Content | None = None, data: bytes = b""
+    ) -> None:
         self.place = place
         self.entry = entry
+        self.before = before
+        self.data = data
         self.backup_name: str | None = None
         self.staged: Identity | None = None
         """The identity of the staged file, which the file has after the rename."""
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the new content differs from the old one."""
+        return self.before is None or self.before.data != self.data
 
     @property
     def backup_path(self) -> str | None:
         """The path of the backup that this process made; None without one."""
         return None if self.backup_name is None else str(Path(self.place.real_folder) / self.backup_name)
 
-    def stage(self, data: bytes, before: Content | None) -> None:
+    def stage(self) -> None:
         """Write the new content to a temporary file, durably and with the mode and owner of the file.
 
         Raises:
@@ -66,24 +74,23 @@ class StagedFile:
             FileFault: `outside`: It is a protected file of the server.
         """
         self.place.require_unprotected()
-        self.require_unchanged(before, thoroughly=False)
+        self.require_unchanged(thoroughly=False)
         with self._doing("stage"):
-            if before is None:
-                self.staged = self._write(self.entry.staged, data, None)
+            if self.before is None:
+                self.staged = self._write(self.entry.staged, self.data, None)
                 return
             with self._opened(self.place.name, os.O_RDWR) as source:
-                if identity_of(os.fstat(source)) != before.identity:
+                if identity_of(os.fstat(source)) != self.before.identity:
                     raise FileFault(self.place.path, "changed")
-                self.staged = self._write(self.entry.staged, data, source)
+                self.staged = self._write(self.entry.staged, self.data, source)
 
-    def keep(self, before: Content | None) -> None:
+    def keep_old(self) -> None:
         """Keep the old content for a rollback, as a hard link or a copy.
 
         Raises:
-            FileFault: The disk: Step `stage`.
             FileFault: `changed`: The file is not what was read.
         """
-        if before is None or self.entry.is_alone:
+        if (before := self.before) is None or self.entry.is_alone:
             return
         with self._doing("stage"):
             try:
@@ -96,13 +103,9 @@ class StagedFile:
                 if identity_of(self._stat(self.entry.kept)) != before.identity:
                     raise FileFault(self.place.path, "changed")
 
-    def back_up(self, before: Content | None) -> None:
-        """Keep the old content under the first free name of `<file>.bak`, `<file>.bak.1`, ...
-
-        Raises:
-            FileFault: The disk: Step `backup`.
-        """
-        if before is None or not self.entry.backup:
+    def back_up(self) -> None:
+        """Keep the old content under the first free name of `<file>.bak`, `<file>.bak.1`, ..."""
+        if (before := self.before) is None or not self.entry.backup:
             return
         with self._doing("backup"):
             self._copy(before, self.entry.spare)
@@ -115,18 +118,17 @@ class StagedFile:
                 self.backup_name = name
                 return
 
-    def require_unchanged(self, before: Content | None, *, thoroughly: bool) -> None:
+    def require_unchanged(self, *, thoroughly: bool) -> None:
         """Raise unless the file is what was read.
 
         Args:
-            before: What was read; None if there was no file.
             thoroughly: Compare the bytes, too: a file may be written twice within the resolution of its time stamp.
 
         Raises:
             FileFault: `changed`: It is not.
             FileFault: The disk: Step `rename`: there is a file where none was; or the disk fails.
         """
-        facts = self.place.facts()
+        before, facts = self.before, self.place.facts()
         if before is None:
             if facts is not None:
                 raise FileFault.from_os(errno.EEXIST, self.place.path, step="rename")
@@ -134,15 +136,11 @@ class StagedFile:
             raise FileFault(self.place.path, "changed")
         elif thoroughly:
             with self._doing("read"), self._opened(self.place.name, os.O_RDONLY) as file:
-                if not _holds(file, before.data):
+                if not holds(file, before.data):
                     raise FileFault(self.place.path, "changed")
 
-    def put(self) -> None:
-        """Rename the staged content to the file.
-
-        Raises:
-            FileFault: The disk: Step `rename`.
-        """
+    def rename_into_place(self) -> None:
+        """Rename the staged content to the file."""
         self.place.require_unprotected()
         with self._doing("rename"):
             if self.entry.before is None:
@@ -151,11 +149,7 @@ class StagedFile:
                 self._rename(self.entry.staged, self.place.name)
 
     def state(self) -> State:
-        """Return the state of this file on the disk.
-
-        Raises:
-            FileFault: The disk: It cannot be read.
-        """
+        """Return the state of this file on the disk."""
         with self._doing("read"):
             now = self._hash(self.place.name)
             staged = self._hash(self.entry.staged)
@@ -167,12 +161,8 @@ class StagedFile:
             return "foreign"
         return "todo" if staged == self.entry.after else "lost"
 
-    def take_back(self) -> bool:
-        """Restore the old content, if `state` was `done`; return False if that is impossible.
-
-        Raises:
-            FileFault: The disk: Step `rename`.
-        """
+    def roll_back(self) -> bool:
+        """Restore the old content, if `state` was `done`; return False if that is impossible."""
         self.place.require_unprotected()
         with self._doing("rename"):
             if self.entry.before is None:
@@ -183,21 +173,13 @@ class StagedFile:
                 return False
         return True
 
-    def drop_staged(self) -> None:
-        """Remove the staged content: from now on recovery can only roll back.
-
-        Raises:
-            FileFault: The disk: Step `rename`.
-        """
+    def remove_staged(self) -> None:
+        """Remove the staged content: from now on recovery can only roll back."""
         with self._doing("rename"):
             self._remove(self.entry.staged)
 
-    def drop_backup(self) -> None:
-        """Remove the backup of this transaction, and no other.
-
-        Raises:
-            FileFault: The disk: Step `backup`.
-        """
+    def remove_backup(self) -> None:
+        """Remove the backup of this transaction, and no other."""
         with self._doing("backup"):
             if self.backup_name is not None:
                 self._remove(self.backup_name)
@@ -209,20 +191,15 @@ class StagedFile:
                     if os.path.samestat(facts, spare):
                         self._remove(name)
 
-    def sweep(self) -> None:
-        """Remove all temporary files.
-
-        Raises:
-            FileFault: The disk: Step `rename`.
-        """
+    def remove_temporaries(self) -> None:
+        """Remove all temporary files."""
         with self._doing("rename"):
             for name in (self.entry.staged, self.entry.kept, self.entry.spare):
                 self._remove(name)
 
     def _backup_names(self) -> Iterator[str]:
         yield f"{self.place.name}.bak"
-        for number in itertools.count(1):
-            yield f"{self.place.name}.bak.{number}"
+        yield from (f"{self.place.name}.bak.{number}" for number in itertools.count(1))
 
     def _copy(self, before: Content, name: str) -> None:
         with self._opened(self.place.name, os.O_RDONLY) as source:
@@ -296,11 +273,8 @@ class StagedFile:
             return None
         if not stat.S_ISREG(facts.st_mode):
             return "not a regular file"
-        digest = hashlib.sha256()
         with self._opened(name, os.O_RDONLY) as file:
-            while chunk := os.read(file, _CHUNK_BYTES):
-                digest.update(chunk)
-        return digest.hexdigest()
+            return sha256_of(file)
 
     @contextmanager
     def _opened(self, name: str, flags: int) -> Iterator[int]:
@@ -316,16 +290,6 @@ class StagedFile:
             yield
         except OSError as error:
             raise FileFault.from_os(error, self.place.path, step=step) from error
-
-
-def _holds(file: int, data: bytes) -> bool:
-    """Return whether the open file has exactly these bytes."""
-    place = 0
-    while chunk := os.read(file, _CHUNK_BYTES):
-        if data[place : place + len(chunk)] != chunk:  # bytes: a view would be compared number by number
-            return False
-        place += len(chunk)
-    return place == len(data)
 
 
 def copy_metadata(source: int, target: int) -> None:

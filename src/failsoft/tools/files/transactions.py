@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import os
 import random
+import secrets
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -11,13 +14,14 @@ from pathlib import Path
 
 from failsoft.framework.files import protected_files, state_folder as user_state_folder
 from failsoft.framework.safe.author_reports import logger
-from failsoft.tools.files.commit import FileChange, Recovered, Written, commit, recover
+from failsoft.tools.files.commit import Recovered, Written, commit, recover
 from failsoft.tools.files.faults import FileFault
-from failsoft.tools.files.journal import Journals, journal_faults
+from failsoft.tools.files.journal import JournalEntry, Journals, journal_faults
 from failsoft.tools.files.locks import GiveUp, Locks, never
 from failsoft.tools.files.reading import Content, read
 from failsoft.tools.files.resolving import ResolvedPath
 from failsoft.tools.files.roots import Roots
+from failsoft.tools.files.staging import StagedFile
 
 
 class Transaction:
@@ -31,7 +35,9 @@ class Transaction:
         self._journals = journals
         self._give_up = give_up
         self._read: dict[str, Content] = {}
-        self._changes: dict[str, FileChange] = {}
+        self._changed: dict[str, StagedFile] = {}
+        self._stem = f".failsoft-{secrets.token_hex(8)}"
+        self._numbers = itertools.count()
 
     def read(self, path: str, *, bytes_at_most: int) -> Content:
         """Return the present content of a file; `commit` fails if it has changed by then.
@@ -68,7 +74,7 @@ class Transaction:
             data: The complete content; if it is unchanged, the file is not written.
             backup: Whether to keep the old content as `<file>.bak`, or the next free number.
         """
-        self._changes[path] = FileChange(self._places[path], self._read[path], data, backup)
+        self._change(path, self._read[path], data, backup=backup)
 
     def create(self, path: str, data: bytes) -> None:
         """Set the content of a new file; if the file exists by then, `commit` fails with EEXIST.
@@ -77,7 +83,7 @@ class Transaction:
             path: One of the transaction's, as it was given.
             data: The complete content.
         """
-        self._changes[path] = FileChange(self._places[path], None, data, backup=False)
+        self._change(path, None, data, backup=False)
 
     def commit(self) -> list[Written]:
         """Write all files or none; return the result for each, in the order of `replace` and `create`.
@@ -87,8 +93,21 @@ class Transaction:
             FileFault: The disk: The operating system refused a step; `effect` says what that left behind.
             FileFault: `given_up`: The caller no longer waits, and nothing was written.
         """
-        changes, self._changes = list(self._changes.values()), {}
-        return commit(changes, self._journals, self._give_up)
+        changed, self._changed = list(self._changed.values()), {}
+        return commit(changed, self._journals, self._give_up)
+
+    def _change(self, path: str, before: Content | None, data: bytes, *, backup: bool) -> None:
+        stem = f"{self._stem}-{next(self._numbers)}"
+        place = self._places[path]
+        entry = JournalEntry(
+            path=place.real_path,
+            key=place.key,
+            stem=stem,
+            before=None if before is None else before.sha256,
+            after=hashlib.sha256(data).hexdigest(),
+            backup=backup,
+        )
+        self._changed[path] = StagedFile(place, entry, before=before, data=data)
 
 
 class Files:

@@ -241,7 +241,7 @@ class Projects:
         """Return the real path and the bytes of a file below the base."""
         spelled = os.path.normpath(os.path.join(self.base, path))  # noqa: PTH118 - judged by its spelling before anything is opened
         try:
-            with self._roots.place(spelled) as place:
+            with self._roots.resolve(spelled) as place:
                 return place.real_path, read(place, bytes_at_most=_CONFIG_BYTES_AT_MOST).data
         except FileFault as fault:
             if fault.is_outside:

@@ -114,7 +114,7 @@ class Work:
         errors: dict[int, ToolError] = {}
         for index, path in enumerate(self._request.paths):
             try:
-                with self._files.roots.place(path) as place:
+                with self._files.roots.resolve(path) as place:
                     place.require_found()
             except FileFault as fault:
                 errors[index] = self._to_error(fault)

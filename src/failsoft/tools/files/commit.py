@@ -75,18 +75,18 @@ def commit(files: Sequence[StagedFile], journals: Journals, give_up: GiveUp) -> 
     return [_written(file, is_durable) for file in files]
 
 
-def sync_folders(places: Iterable[ResolvedPath]) -> bool:
+def sync_folders(targets: Iterable[ResolvedPath]) -> bool:
     """Make the renames in these folders durable, and return whether that was possible everywhere.
 
     Raises:
         FileFault: The disk: Step `sync`: the disk reports an error.
     """
     is_durable = True
-    for place in {place.key.rpartition(":")[0]: place for place in places}.values():
+    for resolved in {resolved.key.rpartition(":")[0]: resolved for resolved in targets}.values():
         try:
-            is_durable = sync_folder(place.folder) and is_durable
+            is_durable = sync_folder(resolved.folder) and is_durable
         except OSError as error:
-            raise FileFault.from_os(error, place.path, step="sync") from error
+            raise FileFault.from_os(error, resolved.path, step="sync") from error
     return is_durable
 
 
@@ -101,12 +101,12 @@ def roll_back(files: Sequence[StagedFile]) -> set[StagedFile]:
     replaced = [file for file in files if file.state() == "done"]
     for file in files:
         file.remove_staged()
-    sync_folders(file.place for file in files)
+    sync_folders(file.resolved for file in files)
     stuck = {file for file in replaced if not file.roll_back()}
     for file in files:
         if file not in stuck:  # its backup is all that is left of the old content
             file.remove_backup()
-    sync_folders(file.place for file in files)
+    sync_folders(file.resolved for file in files)
     for file in files:
         file.remove_temporaries()
     return stuck
@@ -147,7 +147,7 @@ def _stage(files: Sequence[StagedFile], give_up: GiveUp) -> None:
         file.keep_old()
         file.back_up()
     if len(files) > 1:
-        sync_folders(file.place for file in files)
+        sync_folders(file.resolved for file in files)
     for file in files:
         file.require_unchanged(thoroughly=True)
     _require_wanted(files[0], give_up)
@@ -165,7 +165,7 @@ def _rename_all(files: Sequence[StagedFile], journal: Journal) -> None:
 def _finish(files: Sequence[StagedFile], journal: Journal) -> bool:
     """Fsync the renames and remove temporary files; the journal keeps what cannot be removed, for the next call."""
     try:
-        is_durable = sync_folders(file.place for file in files)
+        is_durable = sync_folders(file.resolved for file in files)
     except FileFault as fault:
         fault.effect = "applied"
         fault.backups = _backups(files)
@@ -205,17 +205,17 @@ def _undo(files: Sequence[StagedFile], journal: Journal) -> Effect:
 
 def _require_wanted(file: StagedFile, give_up: GiveUp) -> None:
     if give_up():
-        raise FileFault(file.place.path, "given_up")
+        raise FileFault(file.resolved.path, "given_up")
 
 
 def _backups(files: Iterable[StagedFile]) -> dict[str, str]:
-    paths = ((file.place.path, file.backup_path) for file in files)
+    paths = ((file.resolved.path, file.backup_path) for file in files)
     return {path: backup for path, backup in paths if backup is not None}
 
 
 def _written(file: StagedFile, is_durable: bool) -> Written:  # noqa: FBT001 - private
     return Written(
-        path=file.place.path,
+        path=file.resolved.path,
         changed=file.is_changed,
         sha256=file.entry.after,
         bytes=len(file.data),
@@ -282,7 +282,7 @@ def _recovered(
     paths = tuple(entry.path for entry in record.entries)
     try:
         with _opened(record.entries, roots) as files:
-            keys = {file.place.key: file.entry.path for file in files}
+            keys = {file.resolved.key: file.entry.path for file in files}
             with locks.hold(keys, wait_s=wait_s, give_up=give_up):
                 outcome, conflicts = _forward_or_back(journal, record, files)
     except (FileFault, OSError) as fault:
@@ -301,12 +301,12 @@ def _opened(entries: Sequence[JournalEntry], roots: Roots) -> Iterator[list[Stag
         files = []
         for entry in entries:
             try:
-                place = stack.enter_context(roots.place(entry.path, follow=False))
+                resolved = stack.enter_context(roots.resolve(entry.path, follow=False))
             except FileFault as fault:
                 if fault.errno not in _GONE:
                     raise
             else:
-                files.append(StagedFile(place, entry))
+                files.append(StagedFile(resolved, entry))
         yield files
 
 
@@ -321,7 +321,7 @@ def _forward_or_back(journal: Journal, record: JournalRecord, files: Sequence[St
         for file, state in states.items():
             if state == "todo":
                 file.rename_into_place()
-        sync_folders(file.place for file in files)
+        sync_folders(file.resolved for file in files)
         journal.write("done", durable=True)
         _clean_up(journal, files)
         return "forward", conflicts

@@ -49,11 +49,11 @@ def identity_of(facts: os.stat_result) -> Identity:
     return facts.st_dev, facts.st_ino, facts.st_mtime_ns, facts.st_size
 
 
-def read(place: ResolvedPath, *, bytes_at_most: int, several_names: bool = True) -> Content:
+def read(resolved: ResolvedPath, *, bytes_at_most: int, several_names: bool = True) -> Content:
     """Return one consistent version of the file.
 
     Args:
-        place: Where it is.
+        resolved: Where it is.
         bytes_at_most: Above this size it is not read.
         several_names: Whether it may have other names, hard links, which may lie anywhere.
 
@@ -65,16 +65,16 @@ def read(place: ResolvedPath, *, bytes_at_most: int, several_names: bool = True)
         FileFault: `changed`: It was written during each attempt to read it.
         FileFault: `outside`: It is a hard link to a protected file of the server.
     """
-    place.require_regular(place.require_found())
+    resolved.require_regular(resolved.require_found())
     try:
         for _ in range(_TRIES):
-            content = _read_once(place, bytes_at_most, several_names=several_names)
+            content = _read_once(resolved, bytes_at_most, several_names=several_names)
             if content is not None:
                 return content
     except OSError as error:
         is_missing = error.errno == errno.ENOENT
-        raise FileFault.from_os(error, place.path, step="find" if is_missing else "read") from error
-    raise FileFault(place.path, "changed")
+        raise FileFault.from_os(error, resolved.path, step="find" if is_missing else "read") from error
+    raise FileFault(resolved.path, "changed")
 
 
 def sha256_of(file: int) -> str:
@@ -87,37 +87,37 @@ def sha256_of(file: int) -> str:
 
 def holds(file: int, data: bytes) -> bool:
     """Return whether the open file has exactly these bytes."""
-    place = 0
+    offset = 0
     while chunk := os.read(file, _COMPARED_BYTES):
-        if data[place : place + len(chunk)] != chunk:  # bytes: a view would be compared number by number
+        if data[offset : offset + len(chunk)] != chunk:  # bytes: a view would be compared number by number
             return False
-        place += len(chunk)
-    return place == len(data)
+        offset += len(chunk)
+    return offset == len(data)
 
 
-def _read_once(place: ResolvedPath, limit: int, *, several_names: bool) -> Content | None:
+def _read_once(resolved: ResolvedPath, limit: int, *, several_names: bool) -> Content | None:
     """Return the content; None if the file changed meanwhile, or was replaced by a link."""
     try:
-        file = os.open(place.name, _OPEN, dir_fd=place.folder)
+        file = os.open(resolved.name, _OPEN, dir_fd=resolved.folder)
     except OSError as error:
         if error.errno == errno.ELOOP:
             return None
         raise
     try:
         before = os.fstat(file)
-        place.require_regular(before)
+        resolved.require_regular(before)
         if before.st_nlink > 1 and not several_names:
-            raise FileFault(place.path, "several_names")
+            raise FileFault(resolved.path, "several_names")
         if before.st_nlink > 1:
-            place.require_unprotected()
+            resolved.require_unprotected()
         if before.st_size > limit:
-            raise FileFault(place.path, "too_large", size_bytes=before.st_size, limit_bytes=limit)
+            raise FileFault(resolved.path, "too_large", size_bytes=before.st_size, limit_bytes=limit)
         data = _read_all(file, before.st_size, limit)
         after = os.fstat(file)
     finally:
         os.close(file)
     if len(data) > limit:
-        raise FileFault(place.path, "too_large", size_bytes=max(len(data), after.st_size), limit_bytes=limit)
+        raise FileFault(resolved.path, "too_large", size_bytes=max(len(data), after.st_size), limit_bytes=limit)
     return Content(data, after) if identity_of(before) == identity_of(after) else None
 
 

@@ -195,12 +195,12 @@ class Walk:
         try:
             last = self._descend(names)
             names = (*self.names, last) if last else tuple(self.names)
-            place = ResolvedPath(self.path, self.root, names, last or ".", self.folder)
-            self.roots.guard(place)
+            resolved = ResolvedPath(self.path, self.root, names, last or ".", self.folder)
+            self.roots.guard(resolved)
         except BaseException:
             self._leave()
             raise
-        return place
+        return resolved
 
     def _descend(self, names: tuple[str, ...]) -> str:
         """Open the folder of the last name, and return that name, which is not a link and may not exist."""

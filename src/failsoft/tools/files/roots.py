@@ -123,7 +123,7 @@ class Roots:
         return other
 
     @contextmanager
-    def place(self, path: str, *, follow: bool = True) -> Iterator[ResolvedPath]:
+    def resolve(self, path: str, *, follow: bool = True) -> Iterator[ResolvedPath]:
         """Resolve a path and keep its folder open, whether or not the file exists.
 
         Args:
@@ -136,14 +136,14 @@ class Roots:
             FileFault: `outside`: It leads out of the roots, or to what is off limits.
             FileFault: The disk: A folder on the way is missing or no folder, links go in circles, access is refused.
         """
-        place = self.find(path, follow=follow)
+        resolved = self._resolved(path, follow=follow)
         try:
-            yield place
+            yield resolved
         finally:
-            place.close()
+            resolved.close()
 
-    def find(self, path: str, *, follow: bool = True) -> ResolvedPath:
-        """Return the resolved path as `place` does; the caller must close it."""
+    def _resolved(self, path: str, *, follow: bool = True) -> ResolvedPath:
+        """Return the resolved path as `resolve` does; the caller must close it."""
         names = names_of(path, relative=self.relative)
         if not path.startswith("/"):
             names = (*split_names(self._first), *names)
@@ -166,13 +166,13 @@ class Roots:
             FileFault: `not_regular`: It is a pipe, a socket or a device, or a regular file (`what` is `file`).
             FileFault: The disk: It does not exist, or may not be read.
         """
-        with self.place(path) as place:
-            place.require_folder(place.require_found())
+        with self.resolve(path) as resolved:
+            resolved.require_folder(resolved.require_found())
             try:
-                os.close(os.open(place.name, LIST_FLAGS, dir_fd=place.folder))
+                os.close(os.open(resolved.name, LIST_FLAGS, dir_fd=resolved.folder))
             except OSError as error:
-                raise place.fault(error) from error
-            return place.real_path
+                raise resolved.fault(error) from error
+            return resolved.real_path
 
     def enter(self, names: tuple[str, ...], path: str) -> tuple[str, tuple[str, ...]]:
         """Return the root that an absolute path lies in, and the names from there.
@@ -187,14 +187,14 @@ class Roots:
                     return way.root, rest
         raise FileFault(path, "outside")
 
-    def guard(self, place: ResolvedPath) -> None:
+    def guard(self, resolved: ResolvedPath) -> None:
         """Raise if the path is off limits.
 
         Raises:
             FileFault: `outside`: It is off limits.
         """
-        if not self.allows(place.real_path):
-            raise FileFault(place.path, "outside")
+        if not self.allows(resolved.real_path):
+            raise FileFault(resolved.path, "outside")
 
     def allows(self, real_path: str) -> bool:
         """Return whether a path in the roots, absolute and without links, is not off limits."""
@@ -223,14 +223,14 @@ class Roots:
             made: list[ResolvedPath] = []
             try:
                 for folder in folders:
-                    place = held.enter_context(self.place(folder))
-                    if place.facts() is None:
-                        _make(place, path, made)
+                    resolved = held.enter_context(self.resolve(folder))
+                    if resolved.facts() is None:
+                        _make(resolved, path, made)
                 yield
             except BaseException:
-                for place in reversed(made):
+                for resolved in reversed(made):
                     with suppress(OSError):  # it is no longer empty
-                        os.rmdir(place.name, dir_fd=place.folder)
+                        os.rmdir(resolved.name, dir_fd=resolved.folder)
                 raise
 
     def nearest(self, path: str) -> Nearest:
@@ -245,8 +245,8 @@ class Roots:
         beginning = "/" if path.startswith("/") else ""
         for count in range(len(names), max(0, len(names) - _LACKING_AT_MOST - 1), -1):
             try:
-                with self.place(beginning + "/".join(names[:count])) as place:
-                    return Nearest(place.real_path, place.facts() is not None, names[count:])
+                with self.resolve(beginning + "/".join(names[:count])) as resolved:
+                    return Nearest(resolved.real_path, resolved.facts() is not None, names[count:])
             except FileFault as fault:
                 if fault.errno is None:
                     raise
@@ -267,13 +267,13 @@ class Roots:
         return [beginning + "/".join(names[:end]) for end in range(len(names) - count + 1, len(names) + 1)]
 
 
-def _make(place: ResolvedPath, path: str, made: list[ResolvedPath]) -> None:
+def _make(resolved: ResolvedPath, path: str, made: list[ResolvedPath]) -> None:
     """Create a folder unless it exists by now, and append it to `made`."""
-    place.require_unprotected()
+    resolved.require_unprotected()
     try:
-        os.mkdir(place.name, dir_fd=place.folder)
-        made.append(place)
-        sync_folder(place.folder)
+        os.mkdir(resolved.name, dir_fd=resolved.folder)
+        made.append(resolved)
+        sync_folder(resolved.folder)
     except FileExistsError:
         return
     except OSError as error:

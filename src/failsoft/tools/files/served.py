@@ -143,13 +143,13 @@ def _names_in(roots: Roots, path: str, kinds: set[EntryKind]) -> list[str]:
 @contextmanager
 def _scanned(roots: Roots, path: str) -> Iterator[tuple[int, Iterator[os.DirEntry[str]]]]:
     """Open a folder; yield its descriptor, and its entries without those that are off limits. Raises as `listed`."""
-    with roots.place(path) as place:
-        place.require_folder(place.require_found())
+    with roots.resolve(path) as resolved:
+        resolved.require_folder(resolved.require_found())
         try:
-            folder = os.open(place.name, LIST_FLAGS, dir_fd=place.folder)
+            folder = os.open(resolved.name, LIST_FLAGS, dir_fd=resolved.folder)
             try:
                 with os.scandir(folder) as found:
-                    yield folder, (one for one in found if roots.allows(f"{place.real_path}/{one.name}"))
+                    yield folder, (one for one in found if roots.allows(f"{resolved.real_path}/{one.name}"))
             finally:
                 os.close(folder)
         except OSError as error:

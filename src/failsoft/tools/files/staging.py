@@ -38,16 +38,16 @@ class StagedFile:
     """One file of a transaction.
 
     Args:
-        place: Where it is.
+        resolved: Where it is.
         entry: Its entry in the journal.
         before: Its content when it was read; None for a new file. Recovery has its hash only, in the entry.
         data: The complete new content; recovery has its hash only.
     """
 
     def __init__(
-        self, place: ResolvedPath, entry: JournalEntry, *, before: Content | None = None, data: bytes = b""
+        self, resolved: ResolvedPath, entry: JournalEntry, *, before: Content | None = None, data: bytes = b""
     ) -> None:
-        self.place = place
+        self.resolved = resolved
         self.entry = entry
         self.before = before
         self.data = data
@@ -63,7 +63,7 @@ class StagedFile:
     @property
     def backup_path(self) -> str | None:
         """The path of the backup that this process made; None without one."""
-        return None if self.backup_name is None else str(Path(self.place.real_folder) / self.backup_name)
+        return None if self.backup_name is None else str(Path(self.resolved.real_folder) / self.backup_name)
 
     def stage(self) -> None:
         """Write the new content to a temporary file, durably and with the mode and owner of the file.
@@ -73,15 +73,15 @@ class StagedFile:
             FileFault: `changed`: The file is not what was read.
             FileFault: `outside`: It is a protected file of the server.
         """
-        self.place.require_unprotected()
+        self.resolved.require_unprotected()
         self.require_unchanged(thoroughly=False)
         with self._doing("stage"):
             if self.before is None:
                 self.staged = self._write(self.entry.staged, self.data, None)
                 return
-            with self._opened(self.place.name, os.O_RDWR) as source:
+            with self._opened(self.resolved.name, os.O_RDWR) as source:
                 if identity_of(os.fstat(source)) != self.before.identity:
-                    raise FileFault(self.place.path, "changed")
+                    raise FileFault(self.resolved.path, "changed")
                 self.staged = self._write(self.entry.staged, self.data, source)
 
     def keep_old(self) -> None:
@@ -94,14 +94,14 @@ class StagedFile:
             return
         with self._doing("stage"):
             try:
-                self._link(self.place.name, self.entry.kept)
+                self._link(self.resolved.name, self.entry.kept)
             except OSError as error:
                 if error.errno not in _NO_LINKS:
                     raise
                 self._copy(before, self.entry.kept)
             else:
                 if identity_of(self._stat(self.entry.kept)) != before.identity:
-                    raise FileFault(self.place.path, "changed")
+                    raise FileFault(self.resolved.path, "changed")
 
     def back_up(self) -> None:
         """Keep the old content under the first free name of `<file>.bak`, `<file>.bak.1`, ..."""
@@ -110,7 +110,7 @@ class StagedFile:
         with self._doing("backup"):
             self._copy(before, self.entry.spare)
             for name in self._backup_names():
-                self.place.require_unprotected(name)
+                self.resolved.require_unprotected(name)
                 try:
                     self._add(self.entry.spare, name)
                 except FileExistsError:
@@ -128,30 +128,30 @@ class StagedFile:
             FileFault: `changed`: It is not.
             FileFault: The disk: Step `rename`: there is a file where none was; or the disk fails.
         """
-        before, facts = self.before, self.place.facts()
+        before, facts = self.before, self.resolved.facts()
         if before is None:
             if facts is not None:
-                raise FileFault.from_os(errno.EEXIST, self.place.path, step="rename")
+                raise FileFault.from_os(errno.EEXIST, self.resolved.path, step="rename")
         elif facts is None or identity_of(facts) != before.identity:
-            raise FileFault(self.place.path, "changed")
+            raise FileFault(self.resolved.path, "changed")
         elif thoroughly:
-            with self._doing("read"), self._opened(self.place.name, os.O_RDONLY) as file:
+            with self._doing("read"), self._opened(self.resolved.name, os.O_RDONLY) as file:
                 if not holds(file, before.data):
-                    raise FileFault(self.place.path, "changed")
+                    raise FileFault(self.resolved.path, "changed")
 
     def rename_into_place(self) -> None:
         """Rename the staged content to the file."""
-        self.place.require_unprotected()
+        self.resolved.require_unprotected()
         with self._doing("rename"):
             if self.entry.before is None:
-                self._add(self.entry.staged, self.place.name)
+                self._add(self.entry.staged, self.resolved.name)
             else:
-                self._rename(self.entry.staged, self.place.name)
+                self._rename(self.entry.staged, self.resolved.name)
 
     def state(self) -> State:
         """Return the state of this file on the disk."""
         with self._doing("read"):
-            now = self._hash(self.place.name)
+            now = self._hash(self.resolved.name)
             staged = self._hash(self.entry.staged)
             if self.entry.before is None and None not in {now, staged} and not self._is_same(self.entry.staged):
                 return "foreign"  # another file, even if its content is the same
@@ -163,12 +163,12 @@ class StagedFile:
 
     def roll_back(self) -> bool:
         """Restore the old content, if `state` was `done`; return False if that is impossible."""
-        self.place.require_unprotected()
+        self.resolved.require_unprotected()
         with self._doing("rename"):
             if self.entry.before is None:
-                self._remove(self.place.name)
+                self._remove(self.resolved.name)
             elif self._hash(self.entry.kept) == self.entry.before:
-                self._rename(self.entry.kept, self.place.name)
+                self._rename(self.entry.kept, self.resolved.name)
             else:
                 return False
         return True
@@ -198,11 +198,11 @@ class StagedFile:
                 self._remove(name)
 
     def _backup_names(self) -> Iterator[str]:
-        yield f"{self.place.name}.bak"
-        yield from (f"{self.place.name}.bak.{number}" for number in itertools.count(1))
+        yield f"{self.resolved.name}.bak"
+        yield from (f"{self.resolved.name}.bak.{number}" for number in itertools.count(1))
 
     def _copy(self, before: Content, name: str) -> None:
-        with self._opened(self.place.name, os.O_RDONLY) as source:
+        with self._opened(self.resolved.name, os.O_RDONLY) as source:
             self._write(name, before.data, source)
 
     def _write(self, name: str, data: bytes, source: int | None) -> Identity:
@@ -210,7 +210,7 @@ class StagedFile:
 
         Other users cannot open it before it has its final mode.
         """
-        file = os.open(name, _NEW, 0o600 if source is not None else 0o666, dir_fd=self.place.folder)
+        file = os.open(name, _NEW, 0o600 if source is not None else 0o666, dir_fd=self.resolved.folder)
         try:
             left = memoryview(data)
             while left:
@@ -231,7 +231,7 @@ class StagedFile:
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
-            os.close(os.open(target, _NEW, 0o600, dir_fd=self.place.folder))
+            os.close(os.open(target, _NEW, 0o600, dir_fd=self.resolved.folder))
             try:
                 self._rename(source, target)
             except OSError:
@@ -239,24 +239,24 @@ class StagedFile:
                 raise
 
     def _link(self, source: str, target: str) -> None:
-        folder = self.place.folder
+        folder = self.resolved.folder
         os.link(source, target, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
 
     def _rename(self, source: str, target: str) -> None:
-        os.rename(source, target, src_dir_fd=self.place.folder, dst_dir_fd=self.place.folder)
+        os.rename(source, target, src_dir_fd=self.resolved.folder, dst_dir_fd=self.resolved.folder)
 
     def _remove(self, name: str) -> None:
         try:
-            os.unlink(name, dir_fd=self.place.folder)
+            os.unlink(name, dir_fd=self.resolved.folder)
         except OSError:
             if self._facts(name) is not None:  # a read-only disk also refuses to remove a missing file
                 raise
 
     def _stat(self, name: str) -> os.stat_result:
-        return os.stat(name, dir_fd=self.place.folder, follow_symlinks=False)
+        return os.stat(name, dir_fd=self.resolved.folder, follow_symlinks=False)
 
     def _is_same(self, name: str) -> bool:
-        return os.path.samestat(self._stat(name), self._stat(self.place.name))
+        return os.path.samestat(self._stat(name), self._stat(self.resolved.name))
 
     def _facts(self, name: str) -> os.stat_result | None:
         try:
@@ -278,7 +278,7 @@ class StagedFile:
 
     @contextmanager
     def _opened(self, name: str, flags: int) -> Iterator[int]:
-        file = os.open(name, flags | _EXISTING, dir_fd=self.place.folder)
+        file = os.open(name, flags | _EXISTING, dir_fd=self.resolved.folder)
         try:
             yield file
         finally:
@@ -289,7 +289,7 @@ class StagedFile:
         try:
             yield
         except OSError as error:
-            raise FileFault.from_os(error, self.place.path, step=step) from error
+            raise FileFault.from_os(error, self.resolved.path, step=step) from error
 
 
 def copy_metadata(source: int, target: int) -> None:

@@ -28,9 +28,9 @@ class Transaction:
     """A set of locked files that are read and changed together. Created by `Files.transaction`."""
 
     def __init__(
-        self, places: dict[str, ResolvedPath], journals: Journals, give_up: GiveUp, *, several_names: bool
+        self, targets: dict[str, ResolvedPath], journals: Journals, give_up: GiveUp, *, several_names: bool
     ) -> None:
-        self._places = places
+        self._targets = targets
         self._several_names = several_names
         self._journals = journals
         self._give_up = give_up
@@ -54,7 +54,7 @@ class Transaction:
             FileFault: `changed`: It was written during each attempt to read it.
         """
         content = self._read[path] = read(
-            self._places[path], bytes_at_most=bytes_at_most, several_names=self._several_names
+            self._targets[path], bytes_at_most=bytes_at_most, several_names=self._several_names
         )
         return content
 
@@ -64,7 +64,7 @@ class Transaction:
         Args:
             path: As it was given.
         """
-        return self._places[path].real_path
+        return self._targets[path].real_path
 
     def replace(self, path: str, data: bytes, *, backup: bool = False) -> None:
         """Set the new content of a file that was read.
@@ -98,16 +98,16 @@ class Transaction:
 
     def _change(self, path: str, before: Content | None, data: bytes, *, backup: bool) -> None:
         stem = f"{self._stem}-{next(self._numbers)}"
-        place = self._places[path]
+        resolved = self._targets[path]
         entry = JournalEntry(
-            path=place.real_path,
-            key=place.key,
+            path=resolved.real_path,
+            key=resolved.key,
             stem=stem,
             before=None if before is None else before.sha256,
             after=hashlib.sha256(data).hexdigest(),
             backup=backup,
         )
-        self._changed[path] = StagedFile(place, entry, before=before, data=data)
+        self._changed[path] = StagedFile(resolved, entry, before=before, data=data)
 
 
 class Files:
@@ -139,9 +139,9 @@ class Files:
             FileFault: `too_large`: It has more than `bytes_at_most`.
             FileFault: `changed`: It is repeatedly written in place.
         """
-        with self.roots.place(path) as place:
+        with self.roots.resolve(path) as resolved:
             try:
-                return read(place, bytes_at_most=bytes_at_most, several_names=self._several_names)
+                return read(resolved, bytes_at_most=bytes_at_most, several_names=self._several_names)
             except FileFault as fault:
                 if fault.kind != "several_names":
                     raise
@@ -168,9 +168,9 @@ class Files:
             FileFault: `unfinished`: A crashed transaction involves a file, and it cannot be recovered now.
         """
         with ExitStack() as stack:
-            places = self._places(paths, stack)
-            self._lock({place.key: path for path, place in places.items()}, stack, wait_s, give_up)
-            yield Transaction(places, self._journals, give_up, several_names=self._several_names)
+            targets = self._resolve_all(paths, stack)
+            self._lock({resolved.key: path for path, resolved in targets.items()}, stack, wait_s, give_up)
+            yield Transaction(targets, self._journals, give_up, several_names=self._several_names)
 
     def recover(self) -> list[Recovered]:
         """Recover all crashed transactions, and return the results; log a warning if the journals cannot be read."""
@@ -189,15 +189,15 @@ class Files:
                 raise
             return Recovered(outcome="waiting")
 
-    def _places(self, paths: Sequence[str], stack: ExitStack) -> dict[str, ResolvedPath]:
-        places: dict[str, ResolvedPath] = {}
+    def _resolve_all(self, paths: Sequence[str], stack: ExitStack) -> dict[str, ResolvedPath]:
+        targets: dict[str, ResolvedPath] = {}
         for path in paths:
-            place = stack.enter_context(self.roots.place(path))
-            other = next((other for other in places.values() if _is_same(place, other)), None)
+            resolved = stack.enter_context(self.roots.resolve(path))
+            other = next((other for other in targets.values() if _is_same(resolved, other)), None)
             if other is not None:
                 raise FileFault(path, "same_file", other=other.path)
-            places[path] = place
-        return places
+            targets[path] = resolved
+        return targets
 
     def _lock(self, keys: dict[str, str], stack: ExitStack, wait_s: float, give_up: GiveUp) -> None:
         """Take the locks, after recovering crashed transactions that involve these files."""
@@ -241,11 +241,11 @@ class Files:
             raise FileFault(path, "unfinished")
 
 
-def _is_same(place: ResolvedPath, other: ResolvedPath) -> bool:
+def _is_same(resolved: ResolvedPath, other: ResolvedPath) -> bool:
     """Return whether both are the same file, also on a case-insensitive file system."""
-    if place.key != other.key:
+    if resolved.key != other.key:
         return False
-    facts, others = place.facts(), other.facts()
+    facts, others = resolved.facts(), other.facts()
     if facts is None or others is None:
-        return place.name == other.name
+        return resolved.name == other.name
     return os.path.samestat(facts, others)

@@ -48,5 +48,5 @@ def _write(files: Files, plan: Plan, facts: Mapping[str, Any]) -> str | None:
 
 
 def _exists(files: Files, path: str) -> bool:
-    with files.roots.place(path) as place:
+    with files.roots.resolve(path) as place:
         return place.facts() is not None

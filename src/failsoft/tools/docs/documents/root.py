@@ -94,7 +94,7 @@ class DocumentRoot:
             raise DocumentNotFound(path=path)
         for _ in range(_TRIES):
             try:
-                with self.roots().place(path) as place:
+                with self.roots().resolve(path) as place:
                     return read(place, bytes_at_most=self.document_bytes_at_most, several_names=self.hard_links).data
             except FileFault as fault:
                 if fault.kind == "changed":
@@ -118,7 +118,7 @@ class DocumentRoot:
             CONFIG_ERROR: The root itself cannot be opened.
         """
         try:
-            with self.roots().place(path) as place:
+            with self.roots().resolve(path) as place:
                 return place.facts()
         except FileFault:
             return None
@@ -132,7 +132,7 @@ class DocumentRoot:
         if not _may_be_served(names):
             return False
         try:
-            with self.roots().place("/".join(names)) as place:
+            with self.roots().resolve("/".join(names)) as place:
                 facts = place.facts()
             is_there = facts is not None and not stat.S_ISDIR(facts.st_mode)
         except FileFault as fault:
@@ -149,7 +149,7 @@ class DocumentRoot:
             CONFIG_ERROR: It cannot be opened.
         """
         try:
-            with self.roots().place(".") as place:
+            with self.roots().resolve(".") as place:
                 folder = os.open(place.name, LIST_FLAGS, dir_fd=place.folder)
         except (FileFault, OSError) as error:
             raise self._unusable(getattr(error, "errno", None) or errno.ENOENT) from error
@@ -322,7 +322,7 @@ class _LibraryWalk:
 
     def _link(self, path: str) -> None:
         try:
-            with self._root.roots().place(path) as place:
+            with self._root.roots().resolve(path) as place:
                 facts = place.facts()
                 if facts is None:
                     return

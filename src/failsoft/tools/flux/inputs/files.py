@@ -42,7 +42,7 @@ class InputFiles:
             INVALID_INPUT_FILE: It is too large, or not a valid gzip file.
         """
         try:
-            with self._roots.place(path) as place:
+            with self._roots.resolve(path) as place:
                 data = read(place, bytes_at_most=_BYTES_AT_MOST, several_names=False).data
         except FileFault as fault:
             if fault.kind == "too_large":

@@ -182,7 +182,7 @@ class SessionFiles:
     def _room_for(self, path: str) -> Iterator[None]:
         """Make the folders for a new file, unless a folder or a device has its name."""
         with self._files.roots.parents(path):
-            with self._files.roots.place(path) as place:
+            with self._files.roots.resolve(path) as place:
                 facts = place.facts()
                 if facts is not None:
                     place.require_regular(facts)

@@ -20,7 +20,7 @@ def root_identity(roots: Roots, folder: str) -> str:
         FileFault: The operating system reports an error.
     """
     try:
-        with roots.place(folder, follow=False) as place:
+        with roots.resolve(folder, follow=False) as place:
             facts = place.facts()
     except FileFault as fault:
         if fault.kind in _ELSEWHERE:

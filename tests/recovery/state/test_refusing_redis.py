@@ -14,7 +14,6 @@ from loguru import logger
 from failsoft import BaseTool, Failure, RecoveryManager, Runtime, Settings, operation
 from failsoft.errors import StateUnavailable, StateUnusable
 from failsoft.events import Events
-from failsoft.tools.workspace import Workspace
 from tests.doors import META_KEY, AlertDispatcher, CallScope, RedisBackend, open_state
 from tests.programs.redis import RedisServer
 from tests.recovery.state.stores import add, records_in
@@ -162,37 +161,6 @@ def test_every_operation_on_records_fails_for_now_and_finds_them_as_before_later
         after = {item.key: item.value for item in await records.find("")}
         assert {key: after[key] for key in before} == expected
         await backend.close()
-
-    asyncio.run(main())
-
-
-def test_sessions_and_plans_are_refused_for_now_and_are_as_before_later(own_redis, fault, lines, tmp_path) -> None:
-    (tmp_path / "root").mkdir()
-
-    async def main() -> None:
-        async with served(own_redis) as (runtime, alerted):
-            tool = Workspace(tmp_path / "root", runtime=runtime)
-            begin = {"workspace_root": str(tmp_path / "root"), "role": "ANTIGRAVITY"}
-            begun = await tool.execute_with_error_handling("begin_session", begin)
-            session = {"session_id": begun.to_dict()["data"]["session_id"]}
-            plan = {"title": "t", "files": ["*.txt"], **session}
-            assert (await tool.execute_with_error_handling("submit_plan", plan)).success
-            before = (await tool.execute_with_error_handling("list_plans", session)).to_dict()["data"]
-            tell(own_redis, fault[0])
-            for name, arguments in (
-                ("begin_session", begin),
-                ("list_plans", session),
-                ("submit_plan", {**plan, "title": "other"}),
-            ):
-                answer = await tool.execute_with_error_handling(name, arguments)
-                if answer.error is not None:
-                    assert answer.error.code == "STATE_UNAVAILABLE", name
-                    assert not blamed(answer.to_dict(), answer.error.exception.operator_hint), name
-            tell(own_redis, fault[1])
-            after = (await tool.execute_with_error_handling("list_plans", session)).to_dict()["data"]
-            assert [plan for plan in after["plans"] if plan["title"] == "t"] == before["plans"]
-        assert not [failure for failure in alerted.failures if blamed(failure.to_dict(), failure.exception)]
-        assert not blamed(*lines)
 
     asyncio.run(main())
 

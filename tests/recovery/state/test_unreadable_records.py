@@ -13,7 +13,6 @@ import pytest
 
 from failsoft import BaseTool, CircuitBreaker, RateLimit, Runtime, Settings, operation
 from failsoft.events import Events
-from failsoft.tools.workspace import Workspace
 from tests.doors import META_KEY, CallScope, SharedStore, open_state
 
 DEEP = '{"a":' * 5_000 + "1" + "}" * 5_000
@@ -56,12 +55,6 @@ def sqlite_store(folder: Path) -> Store:
         connection.close()
 
     return Store(f"sqlite:{path}", damage)
-
-
-def forget_everything(folder: Path) -> None:
-    with sqlite3.connect(folder / "s.sqlite", isolation_level=None) as connection:
-        connection.execute("DELETE FROM record")
-    connection.close()
 
 
 def redis_store(server: Any) -> Store:
@@ -125,31 +118,6 @@ def test_a_damaged_outcome_is_unknown_and_the_work_is_not_done_again(tmp_path: P
         assert await paid(till, "first") == "ok"
         store.damage(damaged)
         assert (await paid(till, "first"), till.taken) == ("IDEMPOTENCY_OUTCOME_UNKNOWN", 1)
-        await state.close()
-
-    asyncio.run(main())
-
-
-def test_a_damaged_session_is_refused_and_another_can_begin(tmp_path: Path) -> None:
-    store = sqlite_store(tmp_path)
-    (tmp_path / "root").mkdir()
-
-    async def main() -> None:
-        runtime, state = opened(store)
-        tool = Workspace(tmp_path / "root", runtime=runtime)
-        begin = {"workspace_root": str(tmp_path / "root"), "role": "ANTIGRAVITY"}
-        for bad in BAD:
-            begun = await tool.execute_with_error_handling("begin_session", begin)
-            session = begun.to_dict()["data"]["session_id"]
-            plan = {"title": "t", "files": ["*.txt"], "session_id": session}
-            assert (await tool.execute_with_error_handling("submit_plan", plan)).success, bad
-            store.damage(lambda _, bad=bad: bad)  # type: ignore[misc]
-            for name, arguments in (("list_plans", {}), ("lint_plan", {"files": ["a"]}), ("submit_plan", plan)):
-                answer = await tool.execute_with_error_handling(name, {**arguments, "session_id": session})
-                assert answer.error is not None
-                assert answer.error.code == "STATE_UNUSABLE", bad
-            assert state.is_available
-            forget_everything(tmp_path)
         await state.close()
 
     asyncio.run(main())

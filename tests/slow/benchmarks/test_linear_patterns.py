@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.doors import links
+from tests.doors import targets
 from tests.laws.test_linear_patterns import slow_lines, slow_units
 
 
@@ -14,4 +14,4 @@ def test_policies_are_linear(name: str) -> None:
 
 
 def test_reading_the_links_of_one_long_line_is_linear() -> None:
-    assert slow_lines(lambda line: links("a.md", line, holds=lambda _: False)) == []
+    assert slow_lines(lambda line: list(targets(line))) == []

@@ -67,11 +67,6 @@ def test_two_equally_near_pages_are_both_suggested(tmp_path: Path) -> None:
         assert sorted(suggested(reader, "x/cab.md")) == ["x/car.md", "x/cat.md"]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="of two sections that are equally near to an anchor one is named as the next step as if it were certain",
-)
 def test_two_equally_near_sections_are_no_next_step(tmp_path: Path) -> None:
     with reading(tmp_path, {"page.md": "# P\n\n## Cat\n\n## Car\n"}) as reader:
         step = reader.error("get_documentation", path="page.md#cab").get("next_step")
@@ -96,22 +91,12 @@ def test_an_unrelated_anchor_suggests_no_section(tmp_path: Path) -> None:
         assert suggested(reader, "guide/intro.md#zebra") == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="a path as a site writes it, with / in front, is refused without naming the page that it means",
-)
 @pytest.mark.parametrize("path", ["/guide/intro", "/guide/intro/", "/guide/intro/#install", "/docs/guide/intro.md"])
 def test_a_path_with_a_slash_in_front_leads_to_its_page(tmp_path: Path, path: str) -> None:
     with reading(tmp_path, GUIDE) as reader:
         assert leads_to(reader, path) == "guide/intro.md"
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="the whole path of a page on the disk is refused without naming the page, although it lies in the folder",
-)
 def test_the_path_of_a_page_on_the_disk_leads_to_it(tmp_path: Path) -> None:
     with reading(tmp_path, GUIDE) as reader:
         assert leads_to(reader, str(reader.folder / "guide/intro.md")) == "guide/intro.md"

@@ -12,7 +12,7 @@ import pytest
 
 from failsoft.tools.docs import Docs
 from tests.contract.surroundings import write_documents
-from tests.doors import anchors, links, section
+from tests.doors import DocumentRoot, SitePages, anchors, section
 
 PAGE = """# Top
 
@@ -69,9 +69,9 @@ def test_a_section_includes_its_subsections() -> None:
         ("[out](../../../b.md)", []),
     ],
 )
-def test_links_to_other_documents_are_listed(text: str, found: list[str]) -> None:
-    known = {"guide/a.md", "guide/b.md", "index.md", "other/index.md"}
-    assert links("guide/a.md", text, known.__contains__) == found
+def test_links_to_other_documents_are_listed(tmp_path: Path, text: str, found: list[str]) -> None:
+    write_documents(tmp_path, dict.fromkeys(["guide/a.md", "guide/b.md", "index.md", "other/index.md"], "# Title"))
+    assert SitePages(DocumentRoot(tmp_path)).links("guide/a.md", text) == found
 
 
 @pytest.fixture(scope="module")

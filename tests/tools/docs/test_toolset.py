@@ -123,7 +123,7 @@ class TestGet:
         assert found.data["results"][0]["path"] == "guide/retries.md"
 
     def test_a_path_that_is_only_spelled_wrong_leads_to_the_right_call(self, docs: Docs) -> None:
-        error = failure(docs, "get_documentation", path="/guide/retries.md")
+        error = failure(docs, "get_documentation", path="guide\\retries.md")
 
         assert error["code"] == "INVALID_PARAM"
         assert error["next_step"] == {"tool": "get_documentation", "arguments": {"path": "guide/retries.md"}}

@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from failsoft.framework.errors import DocumentNotFound, InvalidParameter, NextStep
-from failsoft.framework.errors.corrections import closest_name
+from failsoft.framework.errors.corrections import near_names, slip_of
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import file_name
 from failsoft.tools.docs.documents.document import Document, load_document
-from failsoft.tools.docs.documents.markdown import anchors, links, section
+from failsoft.tools.docs.documents.markdown import anchors, section
 from failsoft.tools.docs.documents.paths import names_of
 from failsoft.tools.docs.documents.root import DocumentRoot
+from failsoft.tools.docs.documents.site import SitePages
 from failsoft.tools.docs.signatures import DocumentText
 
-_ANCHORS_AT_MOST = 5
 _CHANGED = "no cursor: the document was changed, so begin with its first page"
 
 
@@ -48,7 +48,8 @@ def asked(path: str, root: DocumentRoot, shown: str = "") -> Asked:
     """Return what a path asks for.
 
     Args:
-        path: Relative to the root, with or without an anchor.
+        path: Relative to the root, with or without an anchor; or from the root of the disk or of the site that is
+            built of the documents, if a document is there.
         root: Where to look.
         shown: What comes before the path in answers.
 
@@ -56,8 +57,16 @@ def asked(path: str, root: DocumentRoot, shown: str = "") -> Asked:
         INVALID_PARAM: The path is malformed.
     """
     page, anchor = (path, "") if root.holds(path) else split_anchor(path)  # names of files may hold a #
+    if page.startswith("/"):
+        page = _at_address(page, root) or page
     names = names_of(page, exists=root.holds)
     return Asked(shown + "/".join(names) + (f"#{anchor}" if anchor else ""), root, names, anchor)
+
+
+def _at_address(page: str, root: DocumentRoot) -> str | None:
+    """Return the document of a path that begins with `/`, if there is one."""
+    inner = page.removeprefix(f"{root.root}/")
+    return SitePages(root).find(f"/{inner.lstrip('/')}") if inner.strip("/") else None
 
 
 def read_asked(item: Asked) -> tuple[Document, str]:
@@ -114,7 +123,7 @@ def _text(item: Asked, document: Document, content: str, linking: str) -> Docume
         content=content,
         front_matter=document.front_matter,
         sha256=document.sha256,
-        links=[prefix + other for other in links(document.path, linking, item.root.holds)] if linking else [],
+        links=[prefix + other for other in SitePages(item.root).links(document.path, linking)] if linking else [],
     )
 
 
@@ -124,14 +133,14 @@ def _bare(item: Asked) -> str:
 
 def _no_section(item: Asked, document: Document) -> DocumentNotFound:
     known = anchors(document.content)
-    closest = closest_name(item.anchor, known)
     page = split_anchor(item.path)[0]
-    order = [closest, *(name for name in known if name != closest)] if closest else known
+    meant = slip_of(item.anchor, known)
+    near = dict.fromkeys([*([meant] if meant else []), *near_names(item.anchor, known)])
     return DocumentNotFound(
         path=item.path,
         message=f"{file_name(page)} has no section #{file_name(item.anchor)}.",
-        suggestions=[f"{page}#{name}" for name in order[:_ANCHORS_AT_MOST]],
-        next_step=NextStep("get_documentation", {"path": f"{page}#{closest}" if closest else page}),
+        suggestions=[f"{page}#{name}" for name in near],
+        next_step=NextStep("get_documentation", {"path": f"{page}#{meant}" if meant else page}),
     )
 
 

@@ -9,11 +9,6 @@ import pytest
 from tests.tools.docs.reader import reading
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="the title of a page that has only a heading keeps the marks of emphasis and the names of entities",
-)
 def test_the_title_is_the_text_of_the_first_heading(tmp_path: Path) -> None:
     with reading(tmp_path, {"a.md": "# The _common_ *API* &amp; `x_y`\n"}) as reader:
         assert reader.read("a.md")["title"] == "The common API & x_y"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from failsoft.framework.errors import DocumentLoadError
 from failsoft.tools.docs.documents.front_matter import FrontMatter, read_front_matter
-from failsoft.tools.docs.documents.markdown import heading_lines, plain_text
+from failsoft.tools.docs.documents.markdown import headings
 from failsoft.tools.docs.documents.paths import address
 from failsoft.tools.docs.documents.root import DocumentRoot
 
@@ -98,9 +98,8 @@ def _title(front: Mapping[str, Any], body: str, path: str) -> str:
 
 
 def _first_heading(body: str) -> str:
-    """Return the text of the first heading outside a code fence, or nothing."""
-    texts = (plain_text(text) for _, text, _ in heading_lines(body[:_HEADING_WITHIN_CHARACTERS]))
-    return next(filter(None, texts), "")
+    """Return the text of the first heading, or nothing."""
+    return next((found.text for found in headings(body[:_HEADING_WITHIN_CHARACTERS]) if found.text), "")
 
 
 def _doc_type(front: Mapping[str, Any]) -> str:

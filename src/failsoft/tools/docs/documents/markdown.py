@@ -1,51 +1,82 @@
-"""Markdown by lines: fences, headings and GitHub's anchors, sections, links."""
+"""Markdown by lines: fences, headings with the anchors that GitHub gives them, sections, links and first prose.
+
+Blocks are found by a scan of the lines, linear in the text: markdown-it-py takes 22 times as long over real pages. It
+parses the inline text of headings only.
+"""
 
 from __future__ import annotations
 
-import posixpath
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
-from urllib.parse import unquote
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
-from failsoft.tools.docs.documents.paths import DOCUMENT_ENDINGS, is_document
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
-_FENCE = re.compile(r" {0,3}(```+|~~~+)")
-_ATX = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
+_FENCE = re.compile(
+    r"(?P<container>(?:[ \t]|>|(?:[-*+]|\d{1,9}[.)])[ \t])*+)(?P<fence>`{3,}+(?=[^`]*$)|~{3,}+)(?P<info>.*)"
+)
+_RAW = re.compile(r" {0,3}(?:(<!--)|(\{/\*)|<(pre|script|style|textarea)(?=[\s>]|$))", re.IGNORECASE)
+_ATX = re.compile(r" {0,3}(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,4}|>[ \t]?)*+(#{1,6})(?=[ \t]|$)")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _NOT_A_PARAGRAPH = re.compile(r" {0,3}(?:[-*+>][ \t]|\d{1,9}[.)][ \t]|\|)|[ \t]*$| {4}|\t")
-# Linear in a line however long: no part of a pattern scans across a place where the pattern may begin.
-_TARGET = r"\([^()]*+(?:\([^()]*+\)[^()]*+)?\)"
-_IMAGE = re.compile(rf"!\[[^\[\]]*+\]{_TARGET}")
-_LINK = re.compile(rf"\[([^\[\]]*+)\](?:{_TARGET}|\[[^\[\]]*+\])")
-_TAG = re.compile(r"</?[A-Za-z][^<>]*+>")
+_DEFINITION = re.compile(r" {0,3}\[([^\[\]]{1,300}+)\]:[ \t]*(?:<([^<>\n]{1,1024}+)>|([^\s<>]{1,1024}+))")
+_HREF = re.compile(r"""\bhref=(?:\{[ ]?)?["'`]([^"'`\s<>]{1,1024})["'`]""")
+_INLINE = re.compile(r"\\.|`++|!?\[|\]", re.DOTALL)
+# Linear however long the text: no part of a pattern scans across a place where the pattern may begin.
+_DESTINATION = re.compile(
+    r"\(\s{0,100}+(?:<([^<>\n]{0,1024}+)>|((?:[^\s()<>\\]|\\.|\((?:[^\s()\\]|\\.){0,200}+\)){1,1024}+))"
+    r"(?:\s{1,100}+(?:\"[^\"]{0,300}+\"|'[^']{0,300}+'|\([^()]{0,300}+\)))?+\s{0,100}+\)"
+)
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+_MARKED = re.compile(r"[`*_\[\]<&\\!~]")
+_HEADING_CHARACTERS_AT_MOST = 1_000
+"""Of a longer heading the text counts as it is written: inline syntax can take time in the square of its length."""
 _NOT_IN_SLUG = re.compile(r"[^\w\- ]")
+_KEPT = frozenset({"Nd", "Nl", "Pc"})
+_CIRCLED = ((0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189))
+"""Letters in circles and squares, which are symbols and letters at once."""
+_PROSE_WITHIN_CHARACTERS = 6_000
+_PROSE_AT_LEAST = 30
+"""Characters of a paragraph of prose; shorter ones are labels, or what is left of markup."""
+_NOISE = re.compile(r"```.*?(?:```|\Z)|<[^<>]{1,300}>|\]\([^)]{0,300}\)|[|#*`_\[\]>-]+", re.DOTALL)
 
 
 class Heading(NamedTuple):
-    """A heading: its level from 1 to 6, its anchor, and where its line begins in the text."""
+    """A heading: its level from 1 to 6, its text without markup, its anchor, and where its line begins in the text."""
 
     level: int
+    text: str
     anchor: str
     start: int
 
 
+class _Line(NamedTuple):
+    """A line outside code and comments, without its end; and where it begins."""
+
+    start: int
+    text: str
+    follows: bool
+    """Whether the line before it counts, too."""
+
+
 def headings(content: str) -> list[Heading]:
-    """Return the headings outside code fences, in order; anchors are GitHub's slugs, repeated ones numbered."""
+    """Return the headings outside code and comments, in order; repeated anchors are numbered as GitHub does."""
     taken: dict[str, int] = {}
     found: list[Heading] = []
-    for level, text, start in heading_lines(content):
-        slug = _explicit(text) or _slug(text)
-        count = taken.get(slug)
-        anchor = slug
-        if count is not None:
-            anchor = f"{slug}-{count + 1}"
-            while anchor in taken:
-                count += 1
-                anchor = f"{slug}-{count + 1}"
-            taken[slug] = count + 1
-        taken.setdefault(anchor, 0)
-        found.append(Heading(level, anchor, start))
+    lines = list(_lines(content))
+    labels = _labels(lines) if "][" in content else frozenset[str]()
+    for level, written, start in _heading_lines(lines):
+        own = _explicit(written)
+        text = _plain_text(written.removesuffix(f"{{#{own}}}").rstrip() if own else written, labels)
+        slug = anchor = own or _slug(text)
+        while anchor in taken:
+            taken[slug] += 1
+            anchor = f"{slug}-{taken[slug]}"
+        taken[anchor] = 0
+        found.append(Heading(level, text.strip(), anchor, start))
     return found
 
 
@@ -65,36 +96,138 @@ def anchors(content: str) -> list[str]:
     return [heading.anchor for heading in headings(content)]
 
 
-def plain_text(text: str) -> str:
-    """Return the text of a heading without links, images, an anchor of its own, and marks of code and emphasis."""
-    own = _explicit(text)
-    bare = text.removesuffix(f"{{#{own}}}") if own else text
-    return _LINK.sub(r"\1", _IMAGE.sub("", bare)).replace("`", "").replace("**", "").strip()
+def targets(content: str) -> Iterator[str]:
+    """Yield where the links of a text lead, as written, in order: inline links, definitions and `href` attributes.
+
+    Those in code and comments are left out, and the sources of images.
+    """
+    for paragraph in _paragraphs(content):
+        found: list[tuple[int, str]] = []
+        bare = _without_code(paragraph, found)
+        found += [(match.start(), match[1]) for match in _HREF.finditer(bare)]
+        position = 0
+        for line in bare.splitlines(keepends=True):
+            match = _DEFINITION.match(line)
+            if match is not None:
+                found.append((position, match[2] or match[3]))
+            position += len(line)
+        for _, target in sorted(found):
+            yield _ESCAPE.sub(r"\1", target)
 
 
-def heading_lines(content: str) -> Iterator[tuple[int, str, int]]:
-    """Yield level, text and position of each heading."""
-    fence, before, position, before_at = "", "", 0, 0
-    for line in content.splitlines(keepends=True):
-        bare = line.rstrip("\r\n")
-        mark = _FENCE.match(bare)
+def prose(content: str, characters: int) -> str:
+    """Return the first prose of a text, at most so many characters, without headings, markup and code."""
+    found = ""
+    for part in re.split(r"\n\s*\n", content[:_PROSE_WITHIN_CHARACTERS]):
+        text = "" if part.lstrip().startswith("#") else without_markup(part)
+        if len(text) > _PROSE_AT_LEAST:
+            found = f"{found} {text}"
+            if len(found) > characters:
+                break
+    return found[1 : characters + 1]
+
+
+def without_markup(text: str) -> str:
+    """Return a text without marks, tags, targets of links and fenced code, on one line."""
+    return " ".join(_NOISE.sub(" ", text).split())
+
+
+def _lines(content: str) -> Iterator[_Line]:
+    """Yield the lines outside fences, comments and raw HTML.
+
+    A fence closes by a bare fence at least as long, and where the quote that it is in ends. It may be in a list.
+    """
+    fence, quoted, closes, follows, position = "", False, "", False, 0
+    for whole in content.splitlines(keepends=True):
+        line = whole.rstrip("\r\n")
+        start, position = position, position + len(whole)
+        if fence and quoted and not line.lstrip().startswith(">"):
+            fence = ""
+        if closes:
+            closes = "" if closes in line.lower() else closes
+            follows = False
+            continue
+        mark = _FENCE.match(line) if "```" in line or "~~~" in line else None
+        if fence:
+            is_end = mark is not None and mark["fence"].startswith(fence) and not mark["info"].strip()
+            fence = "" if is_end else fence
+            follows = False
+            continue
         if mark is not None:
-            if not fence:
-                fence = mark[1]
-            elif mark[1].startswith(fence):
-                fence = ""
-            before = ""
-        elif not fence:
-            atx, setext = _ATX.match(bare), _SETEXT.match(bare)
-            if atx is not None:
-                yield len(atx[1]), _without_closing(bare[atx.end() :]), position
-                before = ""
-            elif setext is not None and before:
-                yield (1 if setext[1][0] == "=" else 2), before.strip(), before_at
-                before = ""
-            else:
-                before, before_at = ("" if _NOT_A_PARAGRAPH.match(bare) else bare), position
-        position += len(line)
+            fence, quoted, follows = mark["fence"], ">" in mark["container"], False
+            continue
+        raw = _RAW.match(line)
+        if raw is not None:
+            end = "-->" if raw[1] else "*/}" if raw[2] else f"</{raw[3].lower()}>"
+            if end not in line[raw.end() :].lower():
+                closes = end
+                follows = False
+                continue
+        yield _Line(start, line, follows)
+        follows = True
+
+
+def _heading_lines(lines: list[_Line]) -> Iterator[tuple[int, str, int]]:
+    """Yield level, text and position of each heading."""
+    before = _Line(0, "", follows=False)
+    for line in lines:
+        text = line.text
+        atx, setext = _ATX.match(text), _SETEXT.match(text)
+        if atx is not None:
+            yield len(atx[1]), _without_closing(text[atx.end() :]), line.start
+            before = line._replace(text="")
+        elif setext is not None and before.text and line.follows:
+            yield (1 if setext[1][0] == "=" else 2), before.text.strip(), before.start
+            before = line._replace(text="")
+        else:
+            before = line._replace(text="") if _NOT_A_PARAGRAPH.match(text) else line
+
+
+def _paragraphs(content: str) -> Iterator[str]:
+    """Yield the text outside fences and comments by paragraphs: an unpaired mark reaches no further."""
+    part: list[str] = []
+    for line in _lines(content):
+        if part and (not line.follows or not line.text.strip()):
+            yield "\n".join(part)
+            part = []
+        if line.text.strip():
+            part.append(line.text)
+    if part:
+        yield "\n".join(part)
+
+
+def _without_code(text: str, found: list[tuple[int, str]]) -> str:
+    """Return a paragraph with its inline code blanked, after adding its inline links with their positions."""
+    runs: dict[int, list[int]] = {}
+    for run in reversed(list(re.finditer("`+", text))) if "`" in text else ():
+        runs.setdefault(len(run[0]), []).append(run.start())
+    opened: list[bool] = []
+    pieces: list[str] = []
+    kept_from = position = 0
+    while (mark := _INLINE.search(text, position)) is not None:
+        position, sign = mark.end(), mark[0]
+        if sign[0] == "`":
+            same = runs.get(len(sign), [])
+            while same and same[-1] < position:
+                same.pop()
+            if same:
+                pieces += [text[kept_from : mark.start()], " " * (same[-1] + len(sign) - mark.start())]
+                kept_from = position = same[-1] + len(sign)
+        elif sign[-1] == "[":
+            opened.append(sign == "![")
+        elif sign == "]" and opened:
+            is_image = opened.pop()
+            target = _DESTINATION.match(text, position) if text.startswith("(", position) else None
+            if target is not None:
+                position = target.end()
+                if not is_image:
+                    found.append((mark.start(), target[1] or target[2] or ""))
+    return "".join([*pieces, text[kept_from:]]) if pieces else text
+
+
+def _labels(lines: list[_Line]) -> frozenset[str]:
+    """Return the labels that are defined, as headings may refer to them."""
+    return frozenset(match[1] for line in lines if (match := _DEFINITION.match(line.text)) is not None)
 
 
 def _without_closing(text: str) -> str:
@@ -112,60 +245,38 @@ def _explicit(text: str) -> str:
     return "" if "}" in anchor or any(map(str.isspace, anchor)) else anchor
 
 
+def _plain_text(text: str, labels: frozenset[str] = frozenset()) -> str:
+    """Return the inline text of a heading: without marks, targets, images and tags, with the characters of entities."""
+    if len(text) > _HEADING_CHARACTERS_AT_MOST or _MARKED.search(text) is None:
+        return text
+    parser, normalized = _inline_parser()
+    references = {normalized(label): {"title": "", "href": ""} for label in labels} if "][" in text else {}
+    (inline,) = parser.parseInline(text, {"references": references})
+    return "".join(
+        "\n" if part.type in {"softbreak", "hardbreak"} else part.content
+        for part in inline.children or ()
+        if part.type not in {"html_inline", "image"}
+    )
+
+
+@lru_cache(maxsize=1)
+def _inline_parser() -> tuple[MarkdownIt, Callable[[str], str]]:
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - 30 ms that only a page with a marked heading needs
+    from markdown_it.common.utils import normalizeReference  # noqa: PLC0415 - as above
+
+    return MarkdownIt("commonmark").enable("strikethrough"), normalizeReference
+
+
 def _slug(text: str) -> str:
     """Return GitHub's anchor of a heading's text."""
-    plain = _LINK.sub(r"\1", _IMAGE.sub("", text))
-    plain = _TAG.sub("", plain).replace("`", "").strip().lower()
-    return _NOT_IN_SLUG.sub("", plain).replace(" ", "-")
+    lower = text.lower()
+    if lower.isascii():
+        return _NOT_IN_SLUG.sub("", lower).replace(" ", "-")
+    return "".join(filter(_in_slug, lower)).replace(" ", "-")
 
 
-_LINKS_AT_MOST = 100
-_CHARACTERS_AT_MOST = 1024
-_FENCED = re.compile(r"^ {0,3}(```+|~~~+).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
-_TARGETS = re.compile(
-    r"""(?<!!)\[[^\[\]]{0,500}+\]\(\s{0,100}+<?(?P<inline>[^()\s<>]{1,1024}+)>?[^()]{0,300}+\)"""
-    r"""|^ {0,3}\[[^\[\]]{1,300}\]:[ \t]*<?(?P<reference>[^\s<>]{1,1024})>?"""
-    r"""|\bhref=["'](?P<html>[^"'\s<>]{1,1024})["']""",
-    re.MULTILINE,
-)
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
-
-
-def links(path: str, content: str, holds: Callable[[str], bool]) -> list[str]:
-    """Return the documents that a page links to, each once, in the order of the page.
-
-    Links to other sites, to the page itself and to documents that do not exist are left out. A link without an ending
-    means the page or the index of that folder; one that begins with `/` starts at the documentation root.
-
-    Args:
-        path: The page's own path.
-        content: Its text.
-        holds: Tells whether a path is a document.
-    """
-    found: dict[str, None] = {}
-    asked: set[str] = set()
-    for match in _TARGETS.finditer(_FENCED.sub("", content)):
-        target = match["inline"] or match["reference"] or match["html"] or ""
-        bare = unquote(target.split("#", 1)[0].split("?", 1)[0])
-        if not bare or bare in asked or _SCHEME.match(target):
-            continue
-        asked.add(bare)
-        other = _resolved(path, bare, holds)
-        if other is not None and other != path:
-            found.setdefault(other)
-        if len(found) == _LINKS_AT_MOST or len(asked) == _LINKS_AT_MOST * 5:
-            break
-    return list(found)
-
-
-def _resolved(path: str, target: str, holds: Callable[[str], bool]) -> str | None:
-    base = "" if target.startswith("/") else posixpath.dirname(path)
-    joined = posixpath.normpath(posixpath.join(base, target.lstrip("/"))).removeprefix("./")
-    if joined.startswith("../") or joined == ".." or len(joined) > _CHARACTERS_AT_MOST or "\0" in joined:
-        return None
-    if is_document(joined):
-        return joined if holds(joined) else None
-    bare = "" if joined == "." else joined
-    spellings = [bare + ending for ending in DOCUMENT_ENDINGS if bare and not target.endswith("/")]
-    spellings += [posixpath.join(bare, name) for name in ("index.md", "index.mdx", "README.md")]
-    return next((item for item in spellings if holds(item)), None)
+def _in_slug(character: str) -> bool:
+    category = unicodedata.category(character)
+    if category[0] in "LM" or category in _KEPT or character in "- ":
+        return True
+    return category == "So" and any(first <= ord(character) <= last for first, last in _CIRCLED)

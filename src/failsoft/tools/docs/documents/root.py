@@ -141,6 +141,23 @@ class DocumentRoot:
             self._require_root()
         return is_there
 
+    def names(self, folder: str) -> frozenset[str]:
+        """Return the visible names in a folder; none if it cannot be listed.
+
+        Args:
+            folder: Relative to the root; empty for the root itself.
+        """
+        try:
+            listed = self._open_folder(folder or ".")
+        except (FileFault, OSError):
+            return frozenset()
+        try:
+            return frozenset(filter(is_visible, os.listdir(listed)))  # noqa: PTH208 - of an open folder
+        except OSError:
+            return frozenset()
+        finally:
+            os.close(listed)
+
     @contextmanager
     def opened(self) -> Iterator[int]:
         """Open the root for listing.
@@ -149,14 +166,17 @@ class DocumentRoot:
             CONFIG_ERROR: It cannot be opened.
         """
         try:
-            with self.roots().resolve(".") as place:
-                folder = os.open(place.name, LIST_FLAGS, dir_fd=place.folder)
+            folder = self._open_folder(".")
         except (FileFault, OSError) as error:
             raise self._unusable(getattr(error, "errno", None) or errno.ENOENT) from error
         try:
             yield folder
         finally:
             os.close(folder)
+
+    def _open_folder(self, path: str) -> int:
+        with self.roots().resolve(path) as place:
+            return os.open(place.name, LIST_FLAGS, dir_fd=place.folder)
 
     def _require_root(self) -> None:
         with self.opened():

@@ -203,11 +203,11 @@ _PART = re.compile(r"(<!-- begin (?P<name>[a-z ]+) -->\n).*?(<!-- end (?P=name) 
 
 def written() -> dict[Path, str]:
     """Return what every generated or partly generated file should hold."""
-    from failsoft.tools.docs.config import CONFIG_SCHEMA
+    from failsoft.tools.docs.config import config_schema
 
     files = {public_api.RECORD: public_api.describe(), **public_api.stubs()}
     schemas = {path.name: path.read_text(encoding="utf-8") for path in DOCS.glob("schemas/*.schema.json")}
-    files[DOCS / "schemas" / "docs-project.json"] = json.dumps(CONFIG_SCHEMA, indent=2, ensure_ascii=False) + "\n"
+    files[DOCS / "schemas" / "docs-project.json"] = json.dumps(config_schema(), indent=2, ensure_ascii=False) + "\n"
     files[typescript_types.TARGET] = typescript_types.types(schemas)
     files |= {ERRORS / name: text for name, text in error_pages().items()}
     for page in sorted([*(DOCS / "reference").glob("*.md"), *(DOCS / "explanation" / "adr").glob("0001-*.md")]):

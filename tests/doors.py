@@ -148,7 +148,7 @@ HOMES = {
     "failsoft.tools.docs.missing": "alternate_paths, search_step, suggest_paths",
     "failsoft.tools.docs.postgres.database": "PostgresDatabase",
     "failsoft.tools.docs.postgres.words": "in_words, tsquery",
-    "failsoft.tools.docs.config": "CONFIG_SCHEMA, DocTypeConfig",
+    "failsoft.tools.docs.config": "config_schema, DocTypeConfig",
     "failsoft.tools.docs.doc_types": "DocTypes, glob_pattern",
     "failsoft.tools.docs.search": "index as index_module, refresh as refresh_module, tables as lookup_document",
     "failsoft.tools.docs.search.sqlite_store": "IN_MEMORY, REBUILT",

@@ -215,4 +215,4 @@ def test_a_pattern_with_look_ahead_still_works_for_tools_and_is_refused_in_a_con
     with pytest.raises(InvalidParameter):
         arguments.validate({"a": "ab"})
     with pytest.raises(ConfigurationError, match="look-around"):
-        DocTypes.from_config([DocTypeConfig("t", (), schema)], {"t": schema})
+        DocTypes.from_config([DocTypeConfig(name="t", schema=schema)], {"t": schema})

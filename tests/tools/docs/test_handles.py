@@ -17,11 +17,6 @@ NOBODY = "redis://127.0.0.1:9/0"
 """The port of a service (discard) that no system offers any more."""
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="With its store out of reach, `activate_project` gives out a handle that only one process knows.",
-)
 async def test_no_project_is_activated_while_the_store_is_out_of_reach(tmp_path: Path) -> None:
     base = tmp_path / "base"
     base.mkdir()

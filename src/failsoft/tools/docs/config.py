@@ -1,124 +1,117 @@
-"""A project's config.json: its published JSON Schema, and the parsed form."""
+"""A project's config.json as pydantic models, whose JSON Schema is the published one."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from functools import cache
+from typing import Annotated, Any, Literal, TypeAlias
 
-from failsoft.framework.arguments.json_schema import JsonSchemaArguments
-from failsoft.framework.errors import ConfigurationError, InvalidArgument
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from failsoft.framework.arguments.accepted import Accepted
+from failsoft.framework.arguments.pydantic_faults import violations_from_pydantic
+from failsoft.framework.arguments.schemas import drop_generated_titles
+from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.errors.violations import Violation, clause
 from failsoft.framework.text import quoted
 
 SearchMode: TypeAlias = Literal["lexical", "semantic", "hybrid"]
-LANGUAGES = ("english", "none")
-"""The languages whose words are stemmed in the index; `none` takes words as they are."""
 DEFAULT_LEVELS = ("standard", "important", "critical")
 
-_NAME: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": 64}
-_PATH: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": 1024}
-
-CONFIG_SCHEMA: dict[str, Any] = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "title": "failsoft docs project",
-    "description": "The config.json of a documentation project. Paths are relative to the folder of this file.",
-    "type": "object",
-    "properties": {
-        "$schema": {"type": "string", "description": "The address of this schema, for editors."},
-        "name": {**_NAME, "description": "The project's name."},
-        "docs_root": {**_PATH, "description": "The folder of the .md and .mdx documents."},
-        "doc_types": {
-            "type": "array",
-            "maxItems": 100,
-            "description": "The document types. A page's type is its front matter's `type`, else by its path.",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "name": {**_NAME, "description": "The type's name."},
-                    "paths": {
-                        "type": "array",
-                        "items": _PATH,
-                        "maxItems": 100,
-                        "description": "Globs below docs_root (`guide/**`); pages there are of this type.",
-                    },
-                    "schema": {
-                        "type": ["object", "string"],
-                        "description": "The JSON Schema of the front matter, or the path of a file that holds it.",
-                    },
-                },
-                "required": ["name"],
-                "additionalProperties": False,
-            },
-        },
-        "promotion_levels": {
-            "type": "array",
-            "items": _NAME,
-            "minItems": 1,
-            "maxItems": 20,
-            "uniqueItems": True,
-            "default": list(DEFAULT_LEVELS),
-            "description": "The levels of promotion, lowest first; a page without one is at the lowest.",
-        },
-        "external_docs": {
-            "description": "Folders of documentation by others, searched apart: a path, or several with names.",
-            "anyOf": [
-                _PATH,
-                {
-                    "type": "array",
-                    "maxItems": 20,
-                    "items": {
-                        "type": "object",
-                        "properties": {"name": _NAME, "path": _PATH},
-                        "required": ["name", "path"],
-                        "additionalProperties": False,
-                    },
-                },
-            ],
-        },
-        "search": {
-            "type": "object",
-            "description": "How the documents are searched.",
-            "properties": {
-                "mode": {
-                    "enum": ["lexical", "semantic", "hybrid"],
-                    "default": "lexical",
-                    "description": "The mode of a search that names none.",
-                },
-                "language": {
-                    "enum": list(LANGUAGES),
-                    "default": "english",
-                    "description": "The language whose words are stemmed.",
-                },
-                "min_score": {"type": "number", "minimum": 0, "description": "The least score of a result."},
-            },
-            "additionalProperties": False,
-        },
-    },
-    "required": ["name", "docs_root"],
-    "additionalProperties": False,
-}
+_Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=64)]
+_Path: TypeAlias = Annotated[str, Field(min_length=1, max_length=1024)]
 
 
-class DocTypeConfig(NamedTuple):
-    """A document type as configured. `schema` is a JSON Schema, the path of one, or None."""
-
-    name: str
-    paths: tuple[str, ...] = ()
-    schema: dict[str, Any] | str | None = None
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class ProjectConfig(NamedTuple):
-    """A project as configured; paths are as written, relative to the folder of its config.json."""
+def _without_null(schema: dict[str, Any]) -> None:
+    """Leave out that a value may be null: left out is the form for that."""
+    del schema["anyOf"][-1], schema["default"]
 
-    name: str
-    docs_root: str
-    doc_types: tuple[DocTypeConfig, ...] = ()
-    promotion_levels: tuple[str, ...] = DEFAULT_LEVELS
-    external_docs: tuple[tuple[str, str], ...] = ()
-    mode: SearchMode = "lexical"
-    language: str = "english"
-    min_score: float | None = None
+
+class DocTypeConfig(_Model):
+    """A document type."""
+
+    name: _Name = Field(description="The type's name.")
+    paths: tuple[_Path, ...] = Field(
+        default=(), max_length=100, description="Globs below docs_root (`guide/**`); pages there are of this type."
+    )
+    front_matter: dict[str, Any] | str | None = Field(
+        default=None,
+        alias="schema",
+        description="The JSON Schema of the front matter, or the path of a file that holds it.",
+        json_schema_extra=_without_null,
+    )
+
+
+class ExternalConfig(_Model):
+    """A folder of documentation by others."""
+
+    name: _Name = Field(description="The folder's name in results.")
+    path: _Path = Field(description="The folder.")
+
+
+class SearchConfig(_Model):
+    """How the documents are searched."""
+
+    mode: SearchMode = Field(default="lexical", description="The mode of a search that names none.")
+    language: Literal["english", "none"] = Field(
+        default="english", description="The language whose words are stemmed; `none` takes words as they are."
+    )
+    min_score: float | None = Field(
+        default=None,
+        ge=0,
+        allow_inf_nan=False,
+        description="The least score of a result.",
+        json_schema_extra=_without_null,
+    )
+
+
+class ProjectConfig(_Model):
+    """The config.json of a documentation project. Paths are relative to the folder of this file."""
+
+    model_config = ConfigDict(title="failsoft docs project")
+
+    schema_address: str = Field(default="", alias="$schema", description="The address of this schema, for editors.")
+    name: _Name = Field(description="The project's name.")
+    docs_root: _Path = Field(description="The folder of the .md and .mdx documents.")
+    doc_types: tuple[DocTypeConfig, ...] = Field(
+        default=(),
+        max_length=100,
+        description="The document types. A page's type is its front matter's `type` if it is one of these, else by its "
+        "path.",
+    )
+    promotion_levels: tuple[_Name, ...] = Field(
+        default=DEFAULT_LEVELS,
+        min_length=1,
+        max_length=20,
+        description="The levels of promotion, lowest first; a page without one is at the lowest.",
+        json_schema_extra={"uniqueItems": True},
+    )
+    external_docs: _Path | Annotated[tuple[ExternalConfig, ...], Field(max_length=20)] = Field(
+        default=(), description="Folders of documentation by others, searched apart: a path, or several with names."
+    )
+    search: SearchConfig = Field(default=SearchConfig(), description="How the documents are searched.")
+
+    @property
+    def external(self) -> tuple[ExternalConfig, ...]:
+        """The external folders; one that was given as a path is named for its last folder."""
+        given = self.external_docs
+        if isinstance(given, str):
+            name = given.rstrip("/").rpartition("/")[2] or "external"
+            return (ExternalConfig.model_construct(name=name, path=given),)
+        return given
+
+
+@cache
+def config_schema() -> dict[str, Any]:
+    """Return the published JSON Schema of a config.json."""
+    schema = ProjectConfig.model_json_schema(by_alias=True)
+    drop_generated_titles(schema)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
 def parse_config(path: str, data: bytes) -> ProjectConfig:
@@ -133,7 +126,8 @@ def parse_config(path: str, data: bytes) -> ProjectConfig:
             closest name.
     """
     try:
-        given = json.loads(data.decode("utf-8-sig"))
+        text = data.decode("utf-8-sig")
+        given = json.loads(text)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         where = f" (line {line})" if line else ""
@@ -141,46 +135,27 @@ def parse_config(path: str, data: bytes) -> ProjectConfig:
     if not isinstance(given, Mapping):
         raise ConfigurationError(issue=f"{quoted(path)} does not hold a JSON object")
     try:
-        JsonSchemaArguments(path, CONFIG_SCHEMA).validate(given)
-    except InvalidArgument as error:
-        raise _refused(path, error.violations) from None
-    _require_distinct(path, given)
-    search = given.get("search", {})
-    return ProjectConfig(
-        name=given["name"],
-        docs_root=given["docs_root"],
-        doc_types=tuple(
-            DocTypeConfig(item["name"], tuple(item.get("paths", ())), item.get("schema"))
-            for item in given.get("doc_types", ())
-        ),
-        promotion_levels=tuple(given.get("promotion_levels", DEFAULT_LEVELS)),
-        external_docs=_external(given.get("external_docs", ())),
-        mode=search.get("mode", "lexical"),
-        language=search.get("language", "english"),
-        min_score=search.get("min_score"),
-    )
+        config = ProjectConfig.model_validate_json(text)
+    except ValidationError as error:
+        raise _refused(path, violations_from_pydantic(error, Accepted.by(config_schema()), given)) from None
+    faults = [
+        Violation(path=where, reason="value", message="repeats a name", expected="a unique name")
+        for where in (
+            *_repeated("doc_types.{}.name", [item.name for item in config.doc_types]),
+            *_repeated("external_docs.{}.name", [item.name for item in config.external]),
+            *_repeated("promotion_levels.{}", config.promotion_levels),
+        )
+    ]
+    if faults:
+        raise _refused(path, faults)
+    return config
 
 
-def _external(given: Any) -> tuple[tuple[str, str], ...]:
-    if isinstance(given, str):
-        return ((given.rstrip("/").rpartition("/")[2] or "external", given),)
-    return tuple((item["name"], item["path"]) for item in given)
+def _repeated(place: str, names: Sequence[str]) -> list[str]:
+    return [place.format(position) for position, name in enumerate(names) if name in names[:position]]
 
 
-def _require_distinct(path: str, given: Mapping[str, Any]) -> None:
-    """Refuse two types or two external folders of one name."""
-    external = given.get("external_docs", ())
-    for key, items in (("doc_types", given.get("doc_types", ())), ("external_docs", external)):
-        names = [item["name"] for item in items if not isinstance(item, str)]
-        for position, name in enumerate(names):
-            if name in names[:position]:
-                fault = Violation(
-                    path=f"{key}.{position}.name", reason="value", message="repeats a name", expected="a unique name"
-                )
-                raise _refused(path, (fault,))
-
-
-def _refused(path: str, violations: tuple[Violation, ...]) -> ConfigurationError:
+def _refused(path: str, violations: Sequence[Violation]) -> ConfigurationError:
     said = "; ".join(clause(item) for item in violations[:5])
     return misconfigured(f"{quoted(path)} is not a valid project configuration: {said}", violations)
 

@@ -63,7 +63,7 @@ class ExternalDocsNotPromotable(Unsupported):
 class InvalidDocType(InvalidArgument):
     """A document type that the project does not have.
 
-    Raised when: an argument, or the front matter of a document that is validated, names an unknown type.
+    Raised when: an argument names a type that the project does not have.
     Caller: use one of the types that the answer lists.
     Operator: add the type to `doc_types` of the project's config.json if it is missing there.
     """

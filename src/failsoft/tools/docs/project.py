@@ -92,10 +92,10 @@ def index_options(config: ProjectConfig, types: DocTypes) -> IndexOptions:
         return types.type_of(document.path, document.own_type), level_of(document.front_matter, levels)
 
     facts = [[item.name, *item.paths] for item in types.types]
-    plain = not facts and levels == DEFAULT_LEVELS and config.language == "english"
-    text = json.dumps([facts, levels, config.language])
+    plain = not facts and levels == DEFAULT_LEVELS and config.search.language == "english"
+    text = json.dumps([facts, levels, config.search.language])
     fingerprint = "" if plain else hashlib.sha256(text.encode()).hexdigest()[:8]
-    return IndexOptions(classify=classify, language=config.language, fingerprint=fingerprint)
+    return IndexOptions(classify=classify, language=config.search.language, fingerprint=fingerprint)
 
 
 def level_of(front_matter: dict[str, object], levels: Sequence[str]) -> str:

@@ -8,7 +8,6 @@ import os
 import re
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +88,7 @@ class Projects:
             INVALID_PARAM: There is no such file; with the closest one.
             PERMISSION_DENIED: The file, or a folder that it names, lies outside the base.
             CONFIG_ERROR: The configuration is faulty.
+            STORAGE_ERROR and others of the state store: Its handle cannot be kept, so it would be one process's own.
             DOC_LOAD_ERROR: The file cannot be read.
         """
         where, config = await call.bound.threads.run(lambda: self._load(config_path))
@@ -144,7 +144,7 @@ class Projects:
         return error
 
     def _implicit(self) -> Project:
-        config = ProjectConfig(self.base.name or DEFAULT_HANDLE, ".")
+        config = ProjectConfig.model_construct(name=self.base.name or DEFAULT_HANDLE, docs_root=".")
         root = DocumentRoot(self.base, document_bytes_at_most=self._document_bytes_at_most, hard_links=self._hard_links)
         index = self._index(root, index_options(config, DocTypes()))
         return Project(DEFAULT_HANDLE, config, root, index)
@@ -157,14 +157,12 @@ class Projects:
         slug = re.sub(r"[^a-z0-9]+", "-", config.name.casefold()).strip("-")[:48] or "project"
         if slug != DEFAULT_HANDLE:
             kept = {"config_path": where}
-            with suppress(ToolError):  # without its store the project is this process's own
-                if await store.put(self._key(slug), kept, _KEEP_S, only_if_absent=True):
-                    return slug
-                if await store.get(self._key(slug)) == kept:
-                    return slug
+            if await store.put(self._key(slug), kept, _KEEP_S, only_if_absent=True):
+                return slug
+            if await store.get(self._key(slug)) == kept:
+                return slug
         handle = f"{slug}-{hashlib.sha256(where.encode()).hexdigest()[:6]}"
-        with suppress(ToolError):
-            await store.put(self._key(handle), {"config_path": where}, _KEEP_S)
+        await store.put(self._key(handle), {"config_path": where}, _KEEP_S)
         return handle
 
     def _key(self, handle: str) -> str:
@@ -195,15 +193,16 @@ class Projects:
         """Return the project, with the indexes of the one before it where they are configured alike."""
         folder = os.path.dirname(where)  # noqa: PTH120 - paths of a configuration are text until they are resolved
         schemas = {
-            item.name: self._schema(os.path.join(folder, item.schema)) if isinstance(item.schema, str) else item.schema  # noqa: PTH118 - the same
+            item.name: self._schema(os.path.join(folder, given)) if isinstance(given, str) else given  # noqa: PTH118 - the same
             for item in config.doc_types
+            for given in (item.front_matter,)
         }
         types = DocTypes.from_config(config.doc_types, schemas)
         root = self._folder(folder, config.docs_root, "docs_root")
         external = tuple(
-            ExternalFolder(name, place, self._index(place))
-            for name, path in config.external_docs
-            for place in (self._folder(folder, path, "external_docs"),)
+            ExternalFolder(item.name, place, self._index(place))
+            for item in config.external
+            for place in (self._folder(folder, item.path, "external_docs"),)
         )
         project = Project(handle, config, root, self._index(root, index_options(config, types)), types, external)
         with self._turn:
@@ -248,7 +247,7 @@ class Projects:
                 raise PermissionDenied(
                     message=f"{quoted(path)} lies outside the folder that this server serves."
                 ) from fault
-            if fault.step == "find" and parameter:
+            if parameter and (fault.step == "find" or fault.facts.get("what") == "folder"):
                 raise self._no_config(path, parameter) from fault
             raise DocumentLoadError(path=path, reason=fault.os_reason or _NO_FILE) from fault
         except ValueError as fault:
@@ -256,7 +255,8 @@ class Projects:
 
     def _no_config(self, path: str, parameter: str) -> InvalidParameter:
         found = tuple(self._configurations())
-        meant = slip_of(path, found)
+        within = os.path.normpath(os.path.join(path, "config.json"))  # noqa: PTH118 - text
+        meant = within if within in found else slip_of(path, found)
         fault = Violation(
             path=parameter,
             reason="reference",

@@ -14,7 +14,7 @@ from failsoft.framework.safe.author_reports import logger
 from failsoft.recovery.strategies.alternate_paths import Alternate
 from failsoft.recovery.strategies.retry import Retry
 from failsoft.tools.docs import signatures as take
-from failsoft.tools.docs.doc_types import known_level, listed_types, require_types, validate
+from failsoft.tools.docs.doc_types import known_level, listed_types, not_declared, require_types, validate
 from failsoft.tools.docs.documents.paths import names_of
 from failsoft.tools.docs.documents.root import DOCUMENT_BYTES_AT_MOST
 from failsoft.tools.docs.missing import alternate_paths
@@ -46,8 +46,8 @@ from failsoft.tools.docs.signatures import (
 )
 from failsoft.tools.files import name_roots
 
-_SHARE_OF_RESPONSE = 4
-"""A response holds the content twice, with the escapes of JSON and the facts beside it."""
+_SHARE_OF_DATA = 2
+"""The rest is for the escapes of JSON, and for the facts beside the text."""
 _WARM_UP_AFTER_S = 0.5
 """The server answers its first requests before the index takes its time; a search meanwhile does not wait for this."""
 
@@ -117,6 +117,8 @@ class Docs(DocumentResources):
         call.read_only = True
         project = await self.projects.activate(call, config_path)
         documents = await self.ask(call, project, lookup.count_documents)
+        for kind, count in (await call.bound.threads.run(lambda: project.types.undeclared(project.root))).items():
+            call.warn(not_declared(kind, count))
         return ActivatedProject(
             project=project.handle,
             name=project.config.name,
@@ -189,8 +191,8 @@ class Docs(DocumentResources):
         """Return the documents that answer a question or match key words, best first, with the passage that matched."""
         chosen = await self.projects.of(call, project)
         parsed = parse_query(query)
-        mode = mode or chosen.config.mode
-        least = min_score if min_score is not None else chosen.config.min_score or 0.0
+        mode = mode or chosen.config.search.mode
+        least = min_score if min_score is not None else chosen.config.search.min_score or 0.0
         scope = Scope(doc_types, _beginning(prefix), level, limit, least)
         if mode != "lexical":
             found = await self.meaning.search(call, chosen.index, query, parsed, scope, mode)
@@ -217,7 +219,7 @@ class Docs(DocumentResources):
         """Check a document's front matter against the schema of its type; all faults come with their lines."""
         chosen = await self.projects.of(call, project)
         return await call.bound.threads.run(
-            lambda: self.found(call, chosen, [path], lambda names: validate(chosen.types, names[0]))
+            lambda: self.found(call, chosen, [path], lambda items: validate(call, chosen.types, items[0]))
         )
 
     @operation(open_world=False, destructive=False, idempotent=True, title="Promote a document")
@@ -312,10 +314,8 @@ class Docs(DocumentResources):
     def _read(self, call: Call, project: Project, path: str | list[str], cursor: str | None) -> Documentation:
         paths = [path] if isinstance(path, str) else path
         position = Position.decode(cursor, paths)
-        limit = call.scope.max_response_bytes
-        size = self.settings.page_bytes
-        if limit is not None:
-            size = min(size, limit // _SHARE_OF_RESPONSE)
+        limit = call.data_limit_bytes
+        size = self.settings.page_bytes if limit is None else min(self.settings.page_bytes, limit // _SHARE_OF_DATA)
         texts, following, warnings = self.found(call, project, paths, lambda items: read_page(items, position, size))
         for warning in warnings:
             call.warn(warning)

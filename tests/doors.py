@@ -145,7 +145,7 @@ HOMES = {
     "failsoft.tools.docs.promotion": "with_level",
     "failsoft.tools.docs.documents.root": "DocumentRoot, walk",
     "failsoft.tools.docs.documents.site": "SitePages",
-    "failsoft.tools.docs.missing": "alternate_paths, search_step, suggest_paths",
+    "failsoft.tools.docs.missing": "advise, alternate_paths, search_step",
     "failsoft.tools.docs.postgres.database": "PostgresDatabase",
     "failsoft.tools.docs.postgres.words": "in_words, tsquery",
     "failsoft.tools.docs.config": "config_schema, DocTypeConfig",

@@ -6,7 +6,7 @@ import pytest
 
 from failsoft.recovery import Alternate, PathSource
 from failsoft.tools.docs import Docs
-from tests.doors import DocumentIndex, DocumentRoot, alternate_paths, parse_query, search_step, suggest_paths
+from tests.doors import DocumentIndex, DocumentRoot, advise, alternate_paths, parse_query, search_step
 from tests.tools.docs.parts import Write
 
 
@@ -116,7 +116,7 @@ def test_a_path_that_is_like_nothing_has_few_suggestions_and_no_error(index: Doc
 
 
 def suggested(index: DocumentIndex, path: str) -> list[str]:
-    return index.ask(lambda connection: suggest_paths(connection, path))
+    return index.ask(lambda connection: advise(connection, path).suggestions)
 
 
 @pytest.mark.parametrize(

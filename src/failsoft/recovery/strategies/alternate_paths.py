@@ -109,9 +109,9 @@ class AlternatePaths:
         certain = self._certain(found)
         if len(certain) == 1:
             return self._served(certain[0], await call.retry(**{self.parameter: certain[0].path}))
-        candidates = list(dict.fromkeys(alternate.path for alternate in found))
-        if candidates:
-            raise _with_candidates(error, candidates)
+        if found:
+            first, last = ([item.path for item in some] for some in _sorted(found))
+            raise _with_candidates(error, first, last)
         return None
 
     async def _several(
@@ -180,8 +180,8 @@ def _sorted(found: Sequence[Alternate]) -> tuple[list[Alternate], list[Alternate
     return same, [item for item in first.values() if not item.is_same_document]
 
 
-def _with_candidates(error: ToolError, candidates: list[str]) -> ToolError:
-    """Return a copy of the error with these suggestions first."""
+def _with_candidates(error: ToolError, first: Sequence[str], last: Sequence[str] = ()) -> ToolError:
+    """Return a copy of the error with suggestions before and after its own."""
     improved = copy.copy(error)
-    improved.suggestions = tuple(dict.fromkeys((*candidates, *error.suggestions)))
+    improved.suggestions = tuple(dict.fromkeys((*first, *error.suggestions, *last)))
     return improved

@@ -17,6 +17,10 @@ _OUTPUT_BYTES_AT_MOST = 20_000_000
 _CERTAIN_FROM = 75
 """Percent of the text that a rename has to keep before the new document counts as the old one."""
 _STEPS_AT_MOST = 50
+_RENAMES = (
+    *("log", f"--max-count={_COMMITS_AT_MOST}", "-M50%", "-l1000", "--diff-filter=R", "--name-status", "--relative"),
+    *("--format=", "-z", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--", "."),
+)
 _QUIET = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
@@ -48,6 +52,7 @@ class GitHistory:
         self._root = root
         self._turn = threading.Lock()
         self._head: str | None = None
+        self._moves: tuple[int, int] | None = None
         self._renames: Mapping[str, Renamed] = {}
 
     def renamed(self, path: str) -> Renamed | None:
@@ -63,29 +68,20 @@ class GitHistory:
 
     def _current(self) -> Mapping[str, Renamed]:
         with self._turn:
-            if not any((folder / ".git").exists() for folder in (self._root, *self._root.parents)):
+            work_tree = next(
+                (folder for folder in (self._root, *self._root.parents) if (folder / ".git").exists()), None
+            )
+            if work_tree is None:
                 return {}
+            moves = _moves_of_head(work_tree)
+            if moves is not None and moves == self._moves:
+                return self._renames
             head = self._git("rev-parse", "HEAD")
-            if head is None:
-                return {}
-            if head != self._head:
-                log = self._git(
-                    *("log", f"--max-count={_COMMITS_AT_MOST}", "-M50%", "--diff-filter=R", "--name-status"),
-                    *(
-                        "--relative",
-                        "--format=",
-                        "-z",
-                        "--no-ext-diff",
-                        "--no-textconv",
-                        "--no-show-signature",
-                        "-l1000",
-                        "--",
-                        ".",
-                    ),
-                )
-                self._renames = dict(_parsed(log or ""))
+            if head is not None and head != self._head:
+                self._renames = dict(_parsed(self._git(*_RENAMES) or ""))
                 self._head = head
-            return self._renames
+            self._moves = moves
+            return self._renames if head is not None else {}
 
     def _git(self, *arguments: str) -> str | None:
         """Return what git prints; None if it fails."""
@@ -107,6 +103,15 @@ class GitHistory:
         if done.returncode or len(done.stdout) > _OUTPUT_BYTES_AT_MOST:
             return None
         return done.stdout.decode("utf-8", "replace")
+
+
+def _moves_of_head(work_tree: Path) -> tuple[int, int] | None:
+    """Return time and size of the log of all that was checked out; None without one: then git has to be asked."""
+    try:
+        facts = (work_tree / ".git" / "logs" / "HEAD").stat()
+    except OSError:
+        return None
+    return facts.st_mtime_ns, facts.st_size
 
 
 def _parsed(log: str) -> Iterator[tuple[str, Renamed]]:

@@ -10,7 +10,7 @@ from failsoft.framework.errors import DocumentNotFound, InvalidParameter, NextSt
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.text import quoted
 from failsoft.recovery.strategies.alternate_paths import Alternate, Rule, spelled_alternates
-from failsoft.tools.docs.documents.paths import address, folded, names_of, without_ending
+from failsoft.tools.docs.documents.paths import address, folded, is_document, names_of, without_ending
 from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.git_history import GitHistory
 from failsoft.tools.docs.reading import Asked
@@ -20,7 +20,7 @@ from failsoft.tools.docs.search.ranking import search
 from failsoft.tools.docs.search.tables import (
     IndexConnection,
     Scope,
-    all_paths,
+    addresses,
     claimants,
     list_documents,
     paths_at,
@@ -32,8 +32,8 @@ _NAMED_AT_MOST = 10
 _PATH_ADVICE = "paths are relative to the documentation root"
 
 
-class Searched(Protocol):
-    """What is needed of a project."""
+class SearchedFolder(Protocol):
+    """What is needed of an external folder."""
 
     @property
     def root(self) -> DocumentRoot:
@@ -43,9 +43,25 @@ class Searched(Protocol):
     def index(self) -> DocumentIndex:
         """The index over them."""
 
+
+class Searched(SearchedFolder, Protocol):
+    """What is needed of a project."""
+
+    @property
+    def external(self) -> Sequence[SearchedFolder]:
+        """The folders of documentation by others."""
+
     @property
     def history(self) -> GitHistory:
         """Their renames."""
+
+
+class Advice(NamedTuple):
+    """Candidates for a missing path, most likely first, the call to make next, and the page that was meant, if any."""
+
+    suggestions: list[str]
+    next_step: NextStep
+    meant: str | None = None
 
 
 def not_found(
@@ -61,10 +77,10 @@ def not_found(
     """
     paths = [item.path for item in missing]
     advice = [_advice(project, item) for item in missing[:_NAMED_AT_MOST]]
-    suggestions = [candidate for item in advice for candidate in item.suggestions]
+    suggestions = [candidate for own in advice for candidate in own.suggestions]
     first = missing[0]
     step = advice[0].next_step
-    likely = _likely(missing, advice)
+    likely = {item.path: own.meant for item, own in zip(missing, advice, strict=False) if own.meant is not None}
     if len(likely) == len(missing):
         meant = [likely.get(item.path, item.path) for item in every]
         step = NextStep("get_documentation", {"path": meant or likely[first.path]})
@@ -78,32 +94,39 @@ def not_found(
     return DocumentNotFound(path=first.path, message=message, suggestions=suggestions, next_step=step)
 
 
-def _likely(missing: Sequence[Asked], advice: Sequence[Advice]) -> dict[str, str]:
-    """Return by missing path the one that was meant, where it is certain."""
-    found: dict[str, str] = {}
-    for item, own in zip(missing, advice, strict=False):
-        meant = only_likely("/".join(item.names), own.suggestions)
-        if meant is not None:
-            found[item.path] = meant + (f"#{item.anchor}" if item.anchor else "")
-    return found
-
-
 def _advice(project: Searched, item: Asked) -> Advice:
-    """Return the candidates for a missing path. A certain hit on the disk spares a search for more."""
+    """Return the advice for a missing document, in the terms of the caller.
+
+    Where another path certainly leads to it, the recovery serves that, and nothing else is looked for.
+    """
     path = "/".join(item.names) or item.path
-    if item.root is not project.root:
-        return Advice([], NextStep("search_external_docs", {"query": search_step(path).arguments.get("query", path)}))
-    spelled = [other.path for other in spelled_on_disk(path, project.root)]
-    if spelled:
-        return Advice(spelled, search_step(path))
-    renamed = project.history.renamed(path)
-    moved = [renamed.path] if renamed is not None and project.root.holds(renamed.path) else []
+    suffix = f"#{item.anchor}" if item.anchor else ""
+    folder = next((other for other in project.external if other.root is item.root), None)
+    if folder is None:
+        found = _advice_within(path, item.root, project.index, project.history)
+        return found._replace(meant=found.meant + suffix if found.meant else None)
+    prefix = item.path[: len(item.path) - len("/".join(item.names) + suffix)]
+    found = _advice_within(path, item.root, folder.index)
+    step = NextStep("search_external_docs", {"query": _words(path) or path})
+    meant = f"{prefix}{found.meant}{suffix}" if found.meant else None
+    return Advice([prefix + other for other in found.suggestions], step, meant)
+
+
+def _advice_within(path: str, root: DocumentRoot, index: DocumentIndex, history: GitHistory | None = None) -> Advice:
+    alternates = alternate_paths(path, root, index, history)
+    certain = [item.path for item in alternates if item.is_same_document]
+    if certain:
+        return Advice(certain, search_step(path), certain[0] if len(certain) == 1 else None)
+    renamed = history.renamed(path) if history is not None else None
+    moved = [renamed.path] if renamed is not None and root.holds(renamed.path) else []
+    above = [item.path for item in alternates]
     try:
-        advice = project.index.ask(lambda connection: advise(connection, path))
+        advice = index.ask(lambda connection: advise(connection, path))
     except ToolError as error:
         logger.opt(exception=error).warning("No suggestions for a missing document: the index does not work.")
-        return Advice(moved, search_step(path))
-    return Advice(list(dict.fromkeys([*moved, *advice.suggestions])), advice.next_step)
+        return Advice([*moved, *above], search_step(path))
+    found = [other for other in dict.fromkeys([*moved, *advice.suggestions]) if other not in above]
+    return advice._replace(suggestions=[*found, *above])
 
 
 def alternate_paths(
@@ -181,60 +204,78 @@ SUGGESTIONS_AT_MOST = 5
 _NAMESAKES_AT_MOST = 200
 _SIMILAR_ABOVE = 70.0
 """Percent of likeness between whole paths; below it most candidates share a folder and nothing else."""
-_NEAR = 90.0
-"""Percent of likeness between whole paths from which one is taken for a misspelling of the other."""
+_LETTERS_AN_EDIT = 5
+"""Letters of a page's name for each edit between it and a misspelling."""
+_NAME_AT_LEAST = 3
+_DIGITS = re.compile(r"\d+")
+_OTHER_ENDING = re.compile(r"\.[A-Za-z]{2,5}$")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-class Advice(NamedTuple):
-    """Candidates for a missing path, most likely first, and the call to make next."""
-
-    suggestions: list[str]
-    next_step: NextStep
-
-
 def advise(connection: IndexConnection, path: str) -> Advice:
-    """Return the advice for a missing path: the content of a folder, else the documents that may have been meant."""
+    """Return the advice for a missing path: the content of a folder, else the documents that may have been meant.
+
+    In this order: the same page as a file or as a folder, pages whose names are a slip away, pages of the same name
+    elsewhere (a moved page), paths that are spelled alike, and pages that a search for the name finds.
+    """
+    from rapidfuzz import fuzz, process  # noqa: PLC0415 - only a missing path needs it
+
     inside, _, _ = list_documents(connection, None, f"{path}/", SUGGESTIONS_AT_MOST)
     if inside:
         step = NextStep("list_documents", {"prefix": f"{path}/"})
         return Advice([document["path"] for document in inside], step)
-    return Advice(suggest_paths(connection, path), search_step(path))
-
-
-def only_likely(path: str, candidates: list[str]) -> str | None:
-    """Return the one candidate that has the missing page's own name, or a spelling next to it; None for several."""
-    from rapidfuzz import fuzz  # noqa: PLC0415 - only a missing path needs it
-
-    wanted = folded(path)
-    name = address(path).rpartition("/")[2]
-    likely = [
-        other
-        for other in candidates
-        if (name and address(other).rpartition("/")[2] == name) or fuzz.ratio(wanted, folded(other)) >= _NEAR
-    ]
-    return likely[0] if len(likely) == 1 else None
-
-
-def suggest_paths(connection: IndexConnection, path: str, *, limit: int = SUGGESTIONS_AT_MOST) -> list[str]:
-    """Return existing paths that may have been meant by a missing one, most likely first.
-
-    In this order: the same page as a file or as a folder, pages of the same name elsewhere (a moved page), paths that
-    are spelled alike, and pages that a search for the name finds.
-    """
-    from rapidfuzz import fuzz  # noqa: PLC0415 - as above
-
-    wanted = folded(path)
-    found = paths_at(connection, address(path))
+    wanted, known = folded(path), addresses(connection)
+    same = paths_at(connection, address(path))
+    near = _near(address(path), known)
     namesakes = paths_named(connection, path, _NAMESAKES_AT_MOST)
-    found += sorted(namesakes, key=lambda other: -fuzz.ratio(wanted, folded(other)))[:limit]
+    namesakes.sort(key=lambda other: -fuzz.ratio(wanted, folded(other)))
+    found = [*same, *(other for other, _ in near), *_begun(address(path), known), *namesakes[:SUGGESTIONS_AT_MOST]]
     # Half of the places for what is spelled alike: what a search finds shares the topic, if not the letters.
-    found += _spelled_alike(connection, wanted, limit - limit // 2)
+    alike = process.extract(
+        *(wanted, list(known)),
+        scorer=fuzz.ratio,
+        score_cutoff=_SIMILAR_ABOVE,
+        limit=SUGGESTIONS_AT_MOST - SUGGESTIONS_AT_MOST // 2,
+    )
+    found += [other for other, _, _ in alike]
     words = _words(path)
     if words:
-        query = parse_query(words)
-        found += [hit["path"] for hit in search(connection, query, Scope(limit=limit))["results"]]
-    return list(dict.fromkeys(other for other in found if other != path))[:limit]
+        hits = search(connection, parse_query(words), Scope(limit=SUGGESTIONS_AT_MOST))["results"]
+        found += [hit["path"] for hit in hits]
+    likely = same or list(dict.fromkeys([*(other for other, edits in near if edits == near[0][1]), *namesakes]))
+    suggestions = list(dict.fromkeys(other for other in found if other != path))[:SUGGESTIONS_AT_MOST]
+    return Advice(suggestions, search_step(path), likely[0] if len(likely) == 1 else None)
+
+
+def _begun(wanted: str, known: Mapping[str, str]) -> list[str]:
+    """Return pages of the same folder whose name begins with the missing one's, or is its beginning."""
+    folder, _, name = wanted.rpartition("/")
+    if len(name) < _NAME_AT_LEAST:
+        return []
+    found: list[str] = []
+    for path, other in known.items():
+        place, _, own = other.rpartition("/")
+        is_begun = own.startswith(name) or (len(own) >= _NAME_AT_LEAST and name.startswith(own))
+        if place == folder and is_begun:
+            found.append(path)
+    return found[:SUGGESTIONS_AT_MOST]
+
+
+def _near(wanted: str, known: Mapping[str, str]) -> list[tuple[str, int]]:
+    """Return the paths whose address is a slip or two away, and how many edits, the nearest first.
+
+    A number that differs is no slip: `v1` and `v2` are two pages.
+    """
+    from rapidfuzz import process  # noqa: PLC0415 - as above
+    from rapidfuzz.distance import OSA  # noqa: PLC0415 - as above
+
+    name = wanted.rpartition("/")[2]
+    if len(name) < _NAME_AT_LEAST:
+        return []
+    edits_at_most = max(1, len(name) // _LETTERS_AN_EDIT)
+    matches = process.extract(wanted, known, scorer=OSA.distance, score_cutoff=edits_at_most, limit=SUGGESTIONS_AT_MOST)
+    numbers = _DIGITS.findall(wanted)
+    return [(path, int(edits)) for other, edits, path in matches if _DIGITS.findall(other) == numbers]
 
 
 def search_step(path: str) -> NextStep:
@@ -245,17 +286,8 @@ def search_step(path: str) -> NextStep:
 
 def _words(path: str) -> str:
     """Return the words of the page's name, as a query; the folder's name for an index page."""
-    names = [without_ending(name) for name in path.split("/") if name]
+    names = [without_ending(name) if is_document(name) else _OTHER_ENDING.sub("", name) for name in path.split("/")]
+    names = [name for name in names if name]
     if names and names[-1].lower() in {"index", "readme"}:
         names.pop()
     return plain_words(re.sub(r"[_.-]+", " ", _CAMEL.sub(" ", names[-1])).lower()) if names else ""
-
-
-def _spelled_alike(connection: IndexConnection, wanted: str, limit: int) -> list[str]:
-    from rapidfuzz import fuzz, process  # noqa: PLC0415 - as above
-
-    paths = all_paths(connection)
-    matches = process.extract(
-        wanted, paths, scorer=fuzz.ratio, processor=None, score_cutoff=_SIMILAR_ABOVE, limit=limit
-    )
-    return [path for path, _, _ in matches]

@@ -43,8 +43,10 @@ def names_of(path: str, *, parameter: str = "path", exists: Callable[[str], bool
     if fault is None:
         return names
     reason, message = fault
-    meant = _meant(path) if exists is not None else None
+    meant = None if exists is None else _meant(path)
     suggestion = meant if meant is not None and exists is not None and exists(meant) else None
+    if parameter == "prefix" and not _fault_of_text(path) and not _fault_of_form(path.lstrip("/")):
+        suggestion = path.lstrip("/")
     raise InvalidParameter.from_violations(
         [Violation(path=parameter, reason=reason, message=message, expected=_EXPECTED, suggestion=suggestion)]
     )

@@ -172,6 +172,11 @@ def all_paths(connection: IndexConnection) -> list[str]:
     return [path for (path,) in connection.execute("SELECT path FROM documents ORDER BY path")]
 
 
+def addresses(connection: IndexConnection) -> dict[str, str]:
+    """Return the address of every document by its path."""
+    return dict(connection.execute("SELECT path, address FROM documents ORDER BY path"))
+
+
 def paths_in_any_case(connection: IndexConnection, paths: Sequence[str]) -> list[str]:
     """Return the documents whose paths differ from one of these in nothing but case."""
     wanted = list(dict.fromkeys(map(folded, paths)))

@@ -206,7 +206,7 @@ HOMES = {
     "failsoft.tools.workspace.audit_reading": "read_entries",
     "failsoft.tools.workspace.files.session_files": "SessionFiles",
     "failsoft.tools.workspace.patch": "lines_of, read_patch",
-    "failsoft.tools.workspace.plans": "PLANS_AT_MOST",
+    "failsoft.tools.workspace.register": "PLANS_PER_AUTHOR",
     "failsoft.tools.workspace.scope": "FILES_AT_MOST, covers, faults_of, normal",
     "failsoft.tools.workspace.policies": "generic as generic_module, load_policies, rules_of",
     "failsoft.tools.workspace.policies.rust": "RustPolicy",

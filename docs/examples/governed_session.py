@@ -78,7 +78,7 @@ def put_it_back() -> None:
 # --8<-- [start:main]
 async def main() -> None:
     async with Client(server) as client:
-        planner, reviewer, worker = (Agent(client) for _ in range(3))
+        planner, worker = (Agent(client) for _ in range(2))
         # --8<-- [end:main]
 
         # --8<-- [start:plan]
@@ -91,10 +91,12 @@ async def main() -> None:
         await worker.begin("WINDSURF")
         await worker.call("apply_patch", path="menu.txt", patch=patch("tea 2.00", "tea 2.20"))
 
-        await reviewer.begin("ANTIGRAVITY")
-        (found,) = (await reviewer.call("list_plans"))["plans"]
-        approved = await reviewer.call("approve_plan", plan_hash=found["plan_hash"])
-        print("approve_plan:", approved["title"], approved["files"], approved["approved"])
+        approve = ["failsoft", "plans", "approve", plan["plan_hash"], "--root", str(folder)]
+        person = await asyncio.create_subprocess_exec(sys.executable, "-m", *approve, stdout=asyncio.subprocess.PIPE)
+        said, _ = await person.communicate()
+        print("failsoft plans approve:", said.decode().splitlines()[-1])
+        (found,) = (await planner.call("list_plans"))["plans"]
+        print("list_plans:", found["title"], found["files"], found["approved"])
         # --8<-- [end:approve]
 
         # --8<-- [start:patch]
@@ -131,7 +133,7 @@ async def main() -> None:
 
         log = await planner.call("read_audit_log", limit=50)
         print("read_audit_log:", log["chain"], [one["error_code"] for one in log["entries"] if one["error_code"]])
-        for agent in (planner, reviewer, worker):
+        for agent in (planner, worker):
             await agent.call("end_session")
         await worker.call("read_file", path="menu.txt")
         # --8<-- [end:report]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from collections.abc import AsyncIterator
@@ -88,8 +87,6 @@ async def test_a_plan_is_submitted_approved_and_written_with_a_restart_between(p
         ]
         planner.kill()
         writer.kill()
-    copy = project / ".failsoft/plans" / f"{plan['plan_hash']}.json"
-    assert json.loads(copy.read_text())["approved"] is False
 
     async with server(project, PLANNER) as approver:
         listed = (await approver.data("list_plans", session_id=author))["plans"]  # the session has survived
@@ -97,7 +94,6 @@ async def test_a_plan_is_submitted_approved_and_written_with_a_restart_between(p
         judge = await approver.begin(project, PLANNER)
         assert (await approver.data("approve_plan", plan_hash=plan["plan_hash"], session_id=judge))["approved"]
         approver.kill()
-    assert json.loads(copy.read_text())["approved"] is True
 
     async with server(project, WRITER) as writer:
         assert (await writer.answer("read_file", path="a.md"))["error_code"] == "SESSION_NOT_INITIALIZED"

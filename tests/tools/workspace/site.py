@@ -15,6 +15,9 @@ from tests.tools.chosen import chosen
 
 __all__ = ["Site"]
 
+REVIEWER = "token:reviewer"
+"""Approves what the local client submits."""
+
 
 @dataclass(frozen=True)
 class Site:
@@ -28,8 +31,8 @@ class Site:
         return self.root / "project"
 
     def entries(self) -> list[Path]:
-        """Return what is in the workspace, without the copies of its plans."""
-        return [path for path in sorted(self.project.iterdir()) if path.name != ".failsoft"]
+        """Return what is in the workspace."""
+        return sorted(self.project.iterdir())
 
     def tool(self, *, state: StateStore | None = None, **settings: Any) -> Workspace:
         """Return a toolset with these settings."""
@@ -76,9 +79,15 @@ class Site:
 
         It comes before `begin` where a test leaves the session out: that means the one begun last.
         """
-        author, approver = (self.begin(tool, "ANTIGRAVITY", root=root) for _ in range(2))
+        author = self.begin(tool, "ANTIGRAVITY", root=root)
         plan = {"title": "Work", "files": list(files or ("**",)), "session_id": author}
         plan_hash: str = self.call(tool, "submit_plan", plan)["data"]["plan_hash"]
-        answer = self.call(tool, "approve_plan", {"plan_hash": plan_hash, "session_id": approver})
+        answer = self.approve(tool, plan_hash, root=root)
         assert answer["data"]["approved"], answer
         return plan_hash
+
+    def approve(self, tool: Workspace, plan_hash: str, *, root: Path | None = None) -> dict[str, Any]:
+        """Return the answer to another author who approves a plan."""
+        session_id = self.begin(tool, "ANTIGRAVITY", root=root, principal=REVIEWER)
+        approval = {"plan_hash": plan_hash, "session_id": session_id}
+        return self.call(tool, "approve_plan", approval, principal=REVIEWER)

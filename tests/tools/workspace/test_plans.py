@@ -18,7 +18,6 @@ from failsoft.events import Events
 from failsoft.tools.workspace import OutsideWorkspace, PlanScopeViolation, Workspace
 from tests.doors import (
     CONTEXT_KEY,
-    PLANS_AT_MOST,
     Files,
     LocalState,
     MemoryBackend,
@@ -89,22 +88,25 @@ def test_a_plan_is_addressed_by_the_hash_of_what_it_says(site: Site, tool: Works
 def test_the_same_plan_is_one_plan_of_its_first_author_however_often_it_is_submitted(
     site: Site, tool: Workspace
 ) -> None:
-    author, other = site.begin(tool, PLANNER), site.begin(tool, PLANNER)
+    author, other = site.begin(tool, PLANNER), site.begin(tool, PLANNER, principal="ada")
     first = submit(site, tool, session_id=author)["data"]
-    assert submit(site, tool, session_id=other)["data"] == {**first, "own": False}
-    assert approve(site, tool, first["plan_hash"], session_id=other)["success"]
+    again = site.call(tool, "submit_plan", {**PLAN, "session_id": other}, principal="ada")
+    assert again["data"] == {**first, "own": False}
+    assert site.approve(tool, first["plan_hash"])["success"]
     assert submit(site, tool, session_id=author)["data"] == {**first, "approved": True}
     assert site.call(tool, "list_plans", {"session_id": author})["data"]["total"] == 1
 
 
 def test_no_author_approves_their_own_plan(site: Site, tool: Workspace) -> None:
-    author, other = site.begin(tool, PLANNER), site.begin(tool, PLANNER)
+    author, second = site.begin(tool, PLANNER), site.begin(tool, PLANNER)
     plan_hash = submit(site, tool, session_id=author)["data"]["plan_hash"]
+    assert coded(approve(site, tool, plan_hash, session_id=second)) == ("UNAUTHORIZED_ACTION", "none")
     refused = approve(site, tool, plan_hash, session_id=author)
     assert coded(refused) == ("UNAUTHORIZED_ACTION", "none")
     step = refused["next_step"]
     assert site.call(tool, step["tool"], step["arguments"])["data"]["plans"][0]["approved"] is False
-    assert approve(site, tool, plan_hash, session_id=other)["data"]["approved"] is True
+    assert f"failsoft plans approve {plan_hash} --root {site.project}" in refused["human_message"]
+    assert site.approve(tool, plan_hash)["data"]["approved"] is True
     assert coded(approve(site, tool, plan_hash, session_id=author)) == ("UNAUTHORIZED_ACTION", "none")
 
 
@@ -168,7 +170,7 @@ def test_nothing_is_written_before_a_plan_is_approved(site: Site, tool: Workspac
         assert site.call(tool, step["tool"], step["arguments"])["data"]["plans"][0]["plan_hash"] == plan_hash
     assert answer["plan_hash"] == plan_hash
     assert site.entries() == []
-    approve(site, tool, plan_hash, session_id=site.begin(tool, PLANNER))
+    site.approve(tool, plan_hash)
     assert write(site, tool, "docs/a.md", session_id=worker)["success"]
 
 
@@ -355,27 +357,19 @@ def test_the_largest_plan_is_listed_whole_and_more_of_them_one_by_one(site: Site
     assert site.call(tool, step["tool"], {**step["arguments"], "limit": 1})["data"]["plans"][0]["title"] == "Plan 2"
 
 
-def test_of_too_many_plans_the_newest_are_listed(site: Site, tool: Workspace) -> None:
-    site.begin(tool, PLANNER)
-    hashes = [submit(site, tool, title=f"Plan {number}")["data"]["plan_hash"] for number in range(PLANS_AT_MOST + 1)]
-    data = site.call(tool, "list_plans", {"limit": 200})["data"]
-    assert [plan["plan_hash"] for plan in data["plans"]] == hashes[:0:-1]
-    assert approve(site, tool, hashes[0], session_id=site.begin(tool, PLANNER))["success"]
-
-
 def test_a_plan_expires_and_its_approval_with_it(site: Site) -> None:
     now = [1_000.0]
     tool = site.tool(state=LocalState(lambda: now[0]), workspace_plan_s=60)
-    author, other, worker = site.begin(tool, PLANNER), site.begin(tool, PLANNER), site.begin(tool)
+    author, worker = site.begin(tool, PLANNER), site.begin(tool)
     plan_hash = submit(site, tool, session_id=author)["data"]["plan_hash"]
     now[0] += 30
-    approve(site, tool, plan_hash, session_id=other)
+    site.approve(tool, plan_hash)
     assert write(site, tool, "docs/a.md", session_id=worker)["success"]
     now[0] += 31
     assert coded(write(site, tool, "docs/b.md", session_id=worker)) == ("PLAN_NOT_APPROVED", "none")
     assert coded(write(site, tool, "docs/b.md", session_id=worker, plan_hash=plan_hash)) == ("PLAN_NOT_FOUND", "none")
     assert site.call(tool, "list_plans", {"session_id": worker})["data"]["total"] == 0
-    again = submit(site, tool, session_id=other)["data"]  # whose approval of the old one is kept for 30 seconds yet
+    again = submit(site, tool, session_id=author)["data"]
     assert (again["plan_hash"], again["approved"]) == (plan_hash, False)
     assert coded(write(site, tool, "docs/b.md", session_id=worker)) == ("PLAN_NOT_APPROVED", "none")
 
@@ -384,21 +378,27 @@ TAMPERED: dict[str, Any] = {
     "other files": {"files": ["**"]},
     "another body": {"body": "Write something else."},
     "another workspace": {"workspace_root": "/"},
-    "no author": {"author": None},
     "files that are no list": {"files": 5},
     "a fact too many": {"approver": "me"},
 }
+DAMAGED: dict[str, Any] = {"no author": {"author": None}, "no approval": {"approver": 5}, "no entry": None}
 
 
-@pytest.mark.parametrize("kind", [*TAMPERED, "no plan", "no approval"])
+@pytest.mark.parametrize("kind", [*TAMPERED, *DAMAGED, "no plan", "no register"])
 @pytest.mark.parametrize("operation", ["write_file", "list_plans"])
 def test_a_plan_that_is_not_its_hash_is_an_invariant_violation(site: Site, kind: str, operation: str) -> None:
     state = Shared()
     tool = site.tool(state=state)
     site.allow(tool, "docs/**")
+    plan_hash = state.kept("plan")[0].rpartition(":")[2]
+    tool = site.tool(state=state)  # which has verified nothing yet
     site.begin(tool)
-    if kind == "no approval":
-        state.replace("approval", [])
+    if kind == "no register":
+        state.replace("plans", {"plans": 5})
+    elif kind in DAMAGED:
+        register = state.kept("plans")[1]
+        entry = DAMAGED[kind] and {**register["plans"][plan_hash], **DAMAGED[kind]}
+        state.replace("plans", {**register, "plans": {plan_hash: entry}})
     else:
         state.replace("plan", "x" if kind == "no plan" else {**state.kept("plan")[1], **TAMPERED[kind]})
     params = {"path": "docs/a.md", "content": "x"} if operation == "write_file" else {}
@@ -411,7 +411,9 @@ def test_a_plan_that_its_author_approved_is_an_invariant_violation(site: Site) -
     state = Shared()
     tool = site.tool(state=state)
     plan_hash = site.allow(tool, "docs/**")
-    state.replace("approval", {"approver": state.kept("plan")[1]["author"]})
+    register = state.kept("plans")[1]
+    entry = register["plans"][plan_hash]
+    state.replace("plans", {**register, "plans": {plan_hash: {**entry, "approver": entry["author"]}}})
     sessions = [site.begin(tool) for _ in range(2)]
     for session_id, named in zip(sessions, ({}, {"plan_hash": plan_hash}), strict=True):
         answer = write(site, tool, "docs/a.md", session_id=session_id, **named)
@@ -422,9 +424,9 @@ def test_a_plan_that_its_author_approved_is_an_invariant_violation(site: Site) -
 def test_a_plan_in_the_store_reveals_no_session_id(site: Site) -> None:
     state = Shared()
     tool = site.tool(state=state)
-    author, other = site.begin(tool, PLANNER), site.begin(tool, PLANNER)
-    plan_hash = submit(site, tool, session_id=author)["data"]["plan_hash"]
-    approve(site, tool, plan_hash, session_id=other)
+    author, other = site.begin(tool, PLANNER), site.begin(tool, PLANNER, principal=None)
+    submit(site, tool, session_id=author)
+    site.call(tool, "submit_plan", {**PLAN, "title": "Other", "session_id": other}, principal=None)
     assert not any(session in json.dumps(entry) for entry in state.entries() for session in (author, other))
 
 
@@ -461,14 +463,19 @@ def test_replicas_that_submit_and_approve_at_once_lose_nothing(site: Site, serve
         states = [open_state(server.url, Events(), limit_s=60.0) for _ in range(2)]
         tools = [site.tool(state=state) for state in states]
         begin = {"workspace_root": str(site.project), "role": PLANNER}
-        sessions = [(await site.called(tools[0], "begin_session", begin))["data"]["session_id"] for _ in range(3)]
+        authors = ["ada", "bob", "eve"]
+        begun = [await site.called(tools[0], "begin_session", begin, principal=author) for author in authors]
+        sessions = {author: one["data"]["session_id"] for author, one in zip(authors, begun, strict=True)}
         submitted = await asyncio.gather(
             *(
                 site.called(
-                    tools[number % 2], "submit_plan", {**PLAN, "title": f"Plan {number // 2}", "session_id": one}
+                    tools[number % 2],
+                    "submit_plan",
+                    {**PLAN, "title": f"Plan {number // 2}", "session_id": sessions[one]},
+                    principal=one,
                 )
                 for number in range(40)
-                for one in sessions[:2]
+                for one in authors[:2]
             )
         )
         hashes = {answer["data"]["plan_hash"] for answer in submitted}
@@ -478,18 +485,24 @@ def test_replicas_that_submit_and_approve_at_once_lose_nothing(site: Site, serve
             assert sorted(owners) == [False, False, True, True]
         approved = await asyncio.gather(
             *(
-                site.called(tools[number % 2], "approve_plan", {"plan_hash": plan_hash, "session_id": sessions[2]})
+                site.called(
+                    tools[number % 2],
+                    "approve_plan",
+                    {"plan_hash": plan_hash, "session_id": sessions["eve"]},
+                    principal="eve",
+                )
                 for number in range(2)
                 for plan_hash in hashes
             )
         )
         assert all(answer["data"]["approved"] for answer in approved)
         with counted(server) as commands:
-            listed = await site.called(tools[1], "list_plans", {"limit": 200, "session_id": sessions[2]})
+            asked = {"limit": 200, "session_id": sessions["eve"]}
+            listed = await site.called(tools[1], "list_plans", asked, principal="eve")
         assert {plan["plan_hash"] for plan in listed["data"]["plans"] if plan["approved"]} == hashes
         assert not commands.keys() & {"scan", "keys", "sort"}
-        begun = await site.called(tools[1], "begin_session", {**begin, "role": WORKER})
-        worker = begun["data"]["session_id"]
+        worked = await site.called(tools[1], "begin_session", {**begin, "role": WORKER})
+        worker = worked["data"]["session_id"]
         params = {"path": "docs/a.md", "content": "x\n", "session_id": worker}
         assert (await site.called(tools[0], "write_file", params))["success"]
         for state in states:

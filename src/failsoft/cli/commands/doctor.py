@@ -60,7 +60,7 @@ def doctor(
 
 
 def _show_open(app: str | None, root: Sequence[Path] | None, *, as_json: bool) -> None:
-    from failsoft.cli.checks.security import findings, made_toolsets  # noqa: PLC0415 - `failsoft --help` needs no tools
+    from failsoft.cli.checks.security import SecurityFinding, findings, made_toolsets  # noqa: PLC0415 - `failsoft --help` needs no tools
     from failsoft.framework.settings import Settings  # noqa: PLC0415 - the same
 
     tools = made_toolsets(app, root)
@@ -68,6 +68,7 @@ def _show_open(app: str | None, root: Sequence[Path] | None, *, as_json: bool) -
     logs = [path for trail in trails if isinstance(path := getattr(trail, "path", None), Path)]
     roots = [Path(one) for tool in tools for one in getattr(tool, "roots", ())]
     found = findings(Settings.load(), roots, logs)
+    found += [SecurityFinding(*risk) for tool in tools for risk in getattr(tool, "open_risks", tuple)()]
     screen = open_screen()
     if as_json:
         screen.json({"closed": not found, "findings": [dataclasses.asdict(one) for one in found]})

@@ -95,14 +95,6 @@ LintedFiles = Annotated[
         examples=[["src/app.py", "docs/**"]],
     ),
 ]
-PlanIntent = Annotated[str, Field(max_length=1_000, description="The purpose of the plan, in a sentence or two")]
-PlanPhases = Annotated[
-    list[Annotated[str, Field(min_length=1, max_length=100)]],
-    Field(
-        max_length=50,
-        description="Phases of the plan: a write that names a phase_id in its _meta has to name one of these",
-    ),
-]
 WaivedRules = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=60)]],
     Field(
@@ -122,3 +114,7 @@ WritePlanHash = Annotated[
     ),
 ]
 PlanLimit = Annotated[int, Field(ge=1, le=200, description="Plans to return at most, the newest first")]
+PlanCursor = Annotated[
+    str | None,
+    Field(pattern=r"^[0-9]{1,12}(?:\.[0-9]{1,20})?-[0-9a-f]{64}$", description="The next_cursor of the page before"),
+]

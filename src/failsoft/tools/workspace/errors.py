@@ -253,12 +253,13 @@ class PlanNotApproved(ApprovalRequired):
     """A file cannot be written because no plan for it is approved.
 
     Raised when: the plan that a write names is not approved; or the write names none, and no plan of the workspace is.
-    Caller: have another author approve the plan, in a role that may approve; then call again.
+    Caller: have another author approve the plan, in a role that may approve, or ask the user to run
+    `failsoft plans approve`; then call again.
     Operator: nothing to do, unless no role has the power `approve` in `FAILSOFT_WORKSPACE_ROLES`.
     """
 
     code = "PLAN_NOT_APPROVED"
-    message = "Nothing was written: no approved plan covers it. One session submits a plan, another approves it."
+    message = "Nothing was written: no approved plan covers it. One session submits a plan, another author approves it."
     hints = ("A plan is approved by another author, in a role that may approve",)
 
 
@@ -266,7 +267,8 @@ class PlanEnforcementFailed(InvalidArgument):
     """The plan cannot be enforced.
 
     Raised when: a plan names no files, or too many, or one that is absolute, contains `..`, names a folder, or uses
-    `**` within a name; or it waives a rule that no policy of this server has.
+    `**` within a name; it waives a rule that no policy of this server has; or its author or the workspace has as many
+    plans as are kept.
     Caller: correct every entry that `violations` lists, and submit the plan again.
     """
 
@@ -279,7 +281,7 @@ class PlanScopeViolation(PermissionDenied):
     """A write lies outside the plan.
 
     Raised when: neither the plan that the write names, nor, if it names none, any approved plan of the workspace covers
-    the path, or covers where the path leads through links; or the call names a phase that the plan does not have.
+    the path, or covers where the path leads through links.
     Caller: write only what the plan covers, or have another plan approved.
     Operator: nothing to do.
     """

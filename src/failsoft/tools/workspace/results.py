@@ -116,8 +116,6 @@ class PlanFacts(TypedDict):
     title: str
     files: list[str]
     body: str
-    intent: str
-    phases: list[str]
     waive: list[str]
     approved: bool
     own: bool
@@ -126,10 +124,11 @@ class PlanFacts(TypedDict):
 
 
 class PlanList(TypedDict):
-    """The newest plans of a workspace, and how many are kept."""
+    """Plans of a workspace, the newest first, and how many are kept; `next_cursor` leads to older ones."""
 
     plans: list[PlanFacts]
     total: int
+    next_cursor: NotRequired[str]
 
 
 class WithdrawnPlan(TypedDict):

@@ -22,11 +22,12 @@ from failsoft.tools.workspace.errors import PlanNotApproved, PlanScopeViolation
 from failsoft.tools.workspace.sessions.sessions import Session
 
 if TYPE_CHECKING:
-    from failsoft.tools.workspace.plans import Plan
+    from failsoft.tools.workspace.register import Plan
 
 FILES_AT_MOST = 200
 """Paths and globs of one plan."""
 _LENGTH_AT_MOST = 1_000
+_SHOWN_AT_MOST = 10
 _ALL_AT_MOST = 20_000
 """Characters of all files of a plan, which must fit into one answer to its approver."""
 _EXPECTED = "a path or glob, relative to the workspace"
@@ -133,6 +134,9 @@ def _is_like(name: str, part: str) -> bool:
     return fnmatch.fnmatchcase(name, part)
 
 
+Guard: TypeAlias = Callable[[str, str], None]
+"""`guard(path, real_path)` raises the ToolError for a file that may not be written. Both paths are relative to the
+workspace: as the caller named it, and without links."""
 PlanRule: TypeAlias = Literal["invalid", "matches-nothing", "overlap", "too-wide"]
 
 _WIDE_FROM = 200
@@ -228,17 +232,13 @@ def _overlapping(files: Sequence[str], valid: dict[int, str], matched: dict[int,
             break
 
 
-_SHOWN_AT_MOST = 10
-
-
 def plan_of(call: Call, plan_hash: str | None) -> str | None:
     """Return the plan that a call names, as an argument or else in its `_meta`; None if it names none."""
-    return plan_hash if plan_hash is not None else _in_meta(call, "plan_hash")
-
-
-def phase_of(call: Call) -> str | None:
-    """Return the phase that a call names in its `_meta`; None if it names none."""
-    return _in_meta(call, "phase_id")
+    if plan_hash is not None:
+        return plan_hash
+    facts = call.scope.meta.get(CONTEXT_KEY)
+    named = facts.get("plan_hash") if isinstance(facts, Mapping) else None
+    return None if named is None else str(named)
 
 
 def list_step(session: Session) -> NextStep:
@@ -246,38 +246,32 @@ def list_step(session: Session) -> NextStep:
     return NextStep("list_plans", {"session_id": session.session_id})
 
 
-def within(
-    plans: Sequence[Plan], found: Callable[[Plan], None], session: Session, phase: str | None
-) -> Callable[[str, str], None]:
+def plan_guard(plans: Sequence[Plan], on_plan: Callable[[Plan], None], session: Session) -> Guard:
     """Return the guard that allows paths which a plan covers, both as named and without links.
 
     Of several plans that cover a path, one that waives rules takes precedence.
 
     Args:
         plans: The approved plans that may cover the write.
-        found: Called with the plan that covers the path.
+        on_plan: Called with the plan that covers the path.
         session: The session that writes.
-        phase: The phase that the call names, if any.
     """
-    fitting = [plan for plan in plans if not (phase and plan.phases) or phase in plan.phases]
-    ordered = sorted(fitting, key=lambda plan: not plan.waive)
+    ordered = sorted(plans, key=lambda plan: not plan.waive)
 
     def guard(path: str, real_path: str) -> None:
         for plan in ordered:
             if covers(plan.files, path) and covers(plan.files, real_path):
-                found(plan)
+                on_plan(plan)
                 return
-        raise PlanScopeViolation(
-            path=path,
-            message=_not_covered(path, fitting or plans, None if fitting else phase),
-            next_step=list_step(session),
-            effect="none",
-        )
+        patterns = list(dict.fromkeys(pattern for plan in plans for pattern in plan.files))
+        listed = enumerated(patterns, _SHOWN_AT_MOST, write=quoted)
+        message = f"{quoted(path)} was not written: no approved plan covers it. Covered: {listed}."
+        raise PlanScopeViolation(path=path, message=message, next_step=list_step(session), effect="none")
 
     return guard
 
 
-def refusing(error: ToolError) -> Callable[[str, str], None]:
+def refusal_guard(error: ToolError) -> Guard:
     """Return the guard of a write without a plan: it raises this error, after the faults of the path."""
 
     def guard(path: str, real_path: str) -> None:  # noqa: ARG001 - a guard is given both
@@ -286,20 +280,3 @@ def refusing(error: ToolError) -> Callable[[str, str], None]:
         raise error
 
     return guard
-
-
-def _not_covered(path: str, plans: Sequence[Plan], phase: str | None) -> str:
-    if phase is not None:
-        phases = list(dict.fromkeys(name for plan in plans for name in plan.phases))
-        listed = ", ".join(map(quoted, phases[:_SHOWN_AT_MOST]))
-        return f"{quoted(path)} was not written: no approved plan has the phase {quoted(phase)}; phases: {listed}."
-    patterns = list(dict.fromkeys(pattern for plan in plans for pattern in plan.files))
-    listed = enumerated(patterns, _SHOWN_AT_MOST, write=quoted)
-    return f"{quoted(path)} was not written: no approved plan covers it. Covered: {listed}."
-
-
-def _in_meta(call: Call, name: str) -> str | None:
-    facts = call.scope.meta.get(CONTEXT_KEY)
-    if not isinstance(facts, Mapping) or facts.get(name) is None:
-        return None
-    return str(facts[name])

@@ -17,6 +17,7 @@ from failsoft.framework.call.operation import operation
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import NextStep, ToolError
+from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
 from failsoft.tools.files import CLOSED_FOLDER, FileFault, Files, name_roots, open_roots
 from failsoft.tools.files.faults import HashMismatch
@@ -32,11 +33,10 @@ from failsoft.tools.workspace.arguments import (
     PatchHash,
     PatchText,
     PlanBody,
+    PlanCursor,
     PlanFiles,
     PlanHash,
-    PlanIntent,
     PlanLimit,
-    PlanPhases,
     PlanTitle,
     ReportBody,
     ReportTitle,
@@ -50,8 +50,6 @@ from failsoft.tools.workspace.audit_reading import read_entries
 from failsoft.tools.workspace.errors import (
     FileAlreadyExists,
     PatchApplyFailed,
-    PlanNotApproved,
-    PlanNotFound,
     PolicyViolation,
     PreflightFailed,
     RustPolicyViolation,
@@ -61,10 +59,10 @@ from failsoft.tools.workspace.files.fault_mapping import to_root_error
 from failsoft.tools.workspace.files.session_files import Guard, SessionFiles, WriteCheck
 from failsoft.tools.workspace.files.walking import files_below
 from failsoft.tools.workspace.gate import SessionGate
-from failsoft.tools.workspace.plan_copies import mark_withdrawn, write_copy
-from failsoft.tools.workspace.plans import Plan, PlanDraft, Plans
+from failsoft.tools.workspace.plans import PlanDraft, Plans
 from failsoft.tools.workspace.policies import judge, load_policies, rules_of
 from failsoft.tools.workspace.preflight.preflight import Preflight, PreflightResult
+from failsoft.tools.workspace.register import Plan, PlanRegister
 from failsoft.tools.workspace.reports import Reports
 from failsoft.tools.workspace.results import (
     AuditEntries,
@@ -78,7 +76,7 @@ from failsoft.tools.workspace.results import (
     WrittenFile,
     WrittenReport,
 )
-from failsoft.tools.workspace.scope import PlanCheck, lint, phase_of, plan_of, refusing, within
+from failsoft.tools.workspace.scope import PlanCheck, lint, plan_of
 from failsoft.tools.workspace.sessions.roles import Power, Roles
 from failsoft.tools.workspace.sessions.root_identity import root_identity
 from failsoft.tools.workspace.sessions.sessions import Session, Sessions
@@ -153,12 +151,8 @@ class Workspace(BaseTool):
         self._gate = SessionGate(self._sessions, self._on_disk, self.runtime.threads)
         self.middleware = self._gate.steps
         self._policies = load_policies(self.settings.policies)
-        self._plans = Plans(
-            self._records,
-            lifetime_s=self.settings.plan_s,
-            process=self._process,
-            rules=rules_of(self._policies),
-        )
+        register = PlanRegister(self._records, lifetime_s=self.settings.plan_s)
+        self._plans = Plans(register, process=self._process, rules=rules_of(self._policies))
         hides_paths = self.runtime.settings.detail_level == "minimal"
         self._preflight = Preflight(self.settings.preflight, limit_s=self.settings.preflight_s, hides_paths=hides_paths)
 
@@ -309,17 +303,15 @@ class Workspace(BaseTool):
         title: PlanTitle,
         files: PlanFiles,
         body: PlanBody = "",
-        intent: PlanIntent = "",
-        phases: PlanPhases = (),  # type: ignore[assignment]  # a list that is never changed
-        waive: WaivedRules = (),  # type: ignore[assignment]  # the same
+        waive: WaivedRules = (),  # type: ignore[assignment]  # a list that is never changed
         session_id: SessionId = None,
     ) -> PlanFacts:
         """Submit what is to be written, and where. Its files may be written once another author has approved it."""
         session = await self._session(call, session_id)
-        draft = PlanDraft(title=title, files=files, body=body, intent=intent, phases=phases, waive=waive)
+        draft = PlanDraft(title=title, files=files, body=body, waive=waive)
         plan = await self._plans.submit(session, draft)
         call.audit(files=len(plan.files), waive=list(plan.waive))
-        return await self._recorded(call, session, plan)
+        return self._recorded(call, session, plan)
 
     @operation(read_only=True, open_world=False, title="Check the files of a plan")
     async def lint_plan(self, call: Call, files: LintedFiles, session_id: SessionId = None) -> PlanCheck:
@@ -340,27 +332,26 @@ class Workspace(BaseTool):
         # A call from Python has no principal either, but is not served.
         is_anonymous = call.principal is None and call.scope.toolbox is not None
         plan = await self._plans.approve(session, plan_hash, is_anonymous=is_anonymous)
-        return await self._recorded(call, session, plan)
+        return self._recorded(call, session, plan)
 
     @operation(destructive=True, open_world=False, title="Withdraw a plan")
     async def withdraw_plan(self, call: Call, plan_hash: PlanHash, session_id: SessionId = None) -> WithdrawnPlan:
         """Remove a plan and its approval: writes under it are refused. To use it again, submit it again."""
         session = await self._session(call, session_id)
         plan = await self._plans.withdraw(session, plan_hash)
-        self._note(call, session, plan)
-        files = self._copies(session)
-        failed = await self.runtime.threads.run(lambda: mark_withdrawn(files, plan))
-        if failed:
-            call.warn(f"The plan is withdrawn, but its copy in the workspace still shows it ({failed}).")
+        self._recorded(call, session, plan)
         return {"plan_hash": plan.plan_hash, "title": plan.title, "withdrawn": True}
 
     @operation(read_only=True, open_world=False, title="List the plans")
-    async def list_plans(self, call: Call, limit: PlanLimit = 20, session_id: SessionId = None) -> PlanList:
+    async def list_plans(
+        self, call: Call, limit: PlanLimit = 20, cursor: PlanCursor = None, session_id: SessionId = None
+    ) -> PlanList:
         """Return the plans of the workspace, the newest first, and whether they are approved."""
         session = await self._session(call, session_id)
-        plans = await self._plans.all(session.workspace_root)
+        plans, total, following = await self._plans.page(session, limit, cursor)
         author = self._plans.author_of(session)
-        return {"plans": [plan.shown_to(author) for plan in plans[:limit]], "total": len(plans)}
+        page: PlanList = {"plans": [plan.shown_to(author) for plan in plans], "total": total}
+        return page if following is None else {**page, "next_cursor": following}
 
     def self_audit(self) -> list[str]:
         """Return which of its folders cannot be opened, and which preflight programs are not found."""
@@ -379,8 +370,17 @@ class Workspace(BaseTool):
             return {"findings": error.findings}
         return {}
 
+    def open_risks(self) -> list[tuple[str, str, str]]:
+        """Return what `failsoft doctor --security` lists: a setting, what it allows, and how to close it."""
+        if not self._roles.one_client_approves:
+            return []
+        allows = "one client on stdio can submit a plan in one role and approve it in another"
+        return [("FAILSOFT_WORKSPACE_ROLES", allows, "start one server for each role, with --role")]
+
     async def startup(self) -> None:
-        """Recover transactions that a crash interrupted."""
+        """Recover transactions that a crash interrupted, and log what the roles leave open."""
+        for about, allows, remedy in self.open_risks():
+            logger.warning("{}: {}; {}.", about, allows, remedy)
         files = Files(self._served, state_folder=self._state_folder)
         await self.runtime.threads.run(files.recover)
 
@@ -448,7 +448,7 @@ class Workspace(BaseTool):
         session = await self._session(call, session_id)
         waived: list[str] = []
 
-        def found(plan: Plan) -> None:
+        def on_plan(plan: Plan) -> None:
             call.governance = replace(session.governance, plan_hash=plan.plan_hash)
             waived[:] = plan.waive
 
@@ -458,28 +458,14 @@ class Workspace(BaseTool):
                 for warning in judge(self._policies, name, data, before, parameter=parameter, waived=waived):
                     call.warn(warning)
 
-        try:
-            plans = await self._plans.approved(session, plan_of(call, plan_hash), found)
-        except (PlanNotApproved, PlanNotFound) as error:
-            return self._files_of(call, session, refusing(error), check)
-        return self._files_of(call, session, within(plans, found, session, phase_of(call)), check)
+        guard = await self._plans.guard(session, plan_of(call, plan_hash), on_plan)
+        return self._files_of(call, session, guard, check)
 
-    async def _recorded(self, call: Call, session: Session, plan: Plan) -> PlanFacts:
-        """Return the facts of a plan, once they are in the audit entry and in the copy for people."""
-        self._note(call, session, plan)
-        files = self._copies(session)
-        failed = await self.runtime.threads.run(lambda: write_copy(files, plan))
-        if failed:
-            call.warn(f"The plan is kept, but its copy in the workspace could not be written ({failed}).")
-        return plan.shown_to(self._plans.author_of(session))
-
-    def _note(self, call: Call, session: Session, plan: Plan) -> None:
+    def _recorded(self, call: Call, session: Session, plan: Plan) -> PlanFacts:
+        """Return the facts of a plan, once they are in the audit entry."""
         call.governance = replace(session.governance, plan_hash=plan.plan_hash)
         call.audit(plan_hash=plan.plan_hash)
-
-    def _copies(self, session: Session) -> Files:
-        """Return the files of a workspace with its closed folder, in which copies of plans are kept."""
-        return Files(self._served.beneath(session.workspace_root), state_folder=self._state_folder)
+        return plan.shown_to(self._plans.author_of(session))
 
 
 def _is_remote(call: Call) -> bool:

@@ -25,10 +25,8 @@ from failsoft.tools.workspace.files.fault_mapping import Action, to_error
 from failsoft.tools.workspace.files.read_back import require_on_disk
 from failsoft.tools.workspace.patch import read_patch
 from failsoft.tools.workspace.results import FileContent, FileList, WrittenFile
+from failsoft.tools.workspace.scope import Guard
 
-Guard: TypeAlias = Callable[[str, str], None]
-"""`guard(path, real_path)` raises the ToolError for a file that may not be written. Both paths are relative to the
-workspace: as the caller named it, and without links."""
 WriteCheck: TypeAlias = Callable[[str, str, bytes, bytes | None], None]
 """`check(path, real_path, data, before)` raises the ToolError for bytes that may not be written there; paths as for a
 guard, and the current content, None for a new file. It may be called twice for one write."""

@@ -75,6 +75,12 @@ class Roles:
         """Return all roles that have a power, of this process or not; all roles for None."""
         return tuple(name for name, powers in self.powers.items() if power is None or power in powers)
 
+    @property
+    def one_client_approves(self) -> bool:
+        """Whether a client that takes several roles may submit a plan in one and approve it in another."""
+        may = [self.powers[name] for name in self.names]
+        return any("plan" in one and "approve" in other for one in may for other in may if one is not other)
+
     def described(self) -> str:
         """Return the roles of this process with their powers, as in `WINDSURF (may read and write)`."""
         return "; ".join(f"{name} (may {_joined(sorted(self.powers[name]))})" for name in self.names)

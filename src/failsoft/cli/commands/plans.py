@@ -1,0 +1,190 @@
+"""`failsoft plans`: List, approve and withdraw the plans of a workspace, as the person at the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from failsoft.cli.exits import ExitCode
+from failsoft.cli.faults import missing, usage
+from failsoft.cli.screen.terminal import open_screen
+
+if TYPE_CHECKING:
+    from failsoft.tools.workspace.register import Plan, PlanRegister
+
+    Registers = Sequence[tuple[PlanRegister, str]]  # each with the workspace that it is for
+    Found = Sequence[tuple[PlanRegister, Plan]]
+
+__all__ = ["approve", "list", "withdraw"]
+
+T = TypeVar("T")
+Hash = Annotated[str, typer.Argument(metavar="PLAN_HASH", help="A plan, by its hash or the beginning of it.")]
+MaybeHash = Annotated[str | None, typer.Argument(metavar="PLAN_HASH", help="Show only this plan, with its text.")]
+Folder = Annotated[
+    Path | None,
+    typer.Option("--root", metavar="DIR", help="The workspace, or a folder above it; by default the current one."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+_PERSON = "terminal"
+"""The approver of what a person approves here; no author has this name."""
+_PREFIX_AT_LEAST = 6
+
+
+def list(  # noqa: A001 - the name of the command
+    plan_hash: MaybeHash = None, *, root: Folder = None, as_json: AsJson = False
+) -> None:
+    """List the plans of the workspaces in a folder, the newest first.
+
+    They are read from the state store of the server: the one that FAILSOFT_STATE_URL names, or else the file of
+    `failsoft serve` in the user's state folder.
+    """
+    found = [plan for _, plan in _with_plans(_all, root)]
+    if plan_hash is not None:
+        found = [_chosen(found, plan_hash)]
+    screen = open_screen()
+    if as_json:
+        screen.json([{**plan.shown_to(""), "workspace_root": plan.workspace_root} for plan in found])
+        return
+    for plan in found:
+        _show(plan, whole=plan_hash is not None)
+    if not found:
+        screen.text("no plans")
+
+
+def approve(plan_hash: Hash, *, root: Folder = None) -> None:
+    """Approve a plan, so that its files may be written. Read it first, with `failsoft plans list PLAN_HASH`.
+
+    Examples:
+      failsoft plans approve 3f9a2c71
+      failsoft plans approve 3f9a2c71 --root /srv/project
+    """
+
+    async def work(registers: Registers) -> tuple[str, Plan]:
+        register, plan = await _one(registers, plan_hash)
+        return await register.approve(plan.workspace_root, plan.plan_hash, _PERSON), plan
+
+    _finish(*_with_plans(work, root), done="approved")
+
+
+def withdraw(plan_hash: Hash, *, root: Folder = None) -> None:
+    """Withdraw a plan and its approval, whoever submitted it: writes under it are refused."""
+
+    async def work(registers: Registers) -> tuple[str, Plan]:
+        register, plan = await _one(registers, plan_hash)
+        return await register.remove(plan.workspace_root, plan.plan_hash, None), plan
+
+    _finish(*_with_plans(work, root), done="withdrawn")
+
+
+def _finish(outcome: str, plan: Plan, *, done: str) -> None:
+    if outcome == "missing":
+        open_screen().text(f"the plan {plan.plan_hash} was withdrawn meanwhile, or has expired")
+        raise typer.Exit(ExitCode.FAILED)
+    _show(plan)
+    open_screen().text(done)
+
+
+def _show(plan: Plan, *, whole: bool = False) -> None:
+    """Print a plan; what its author wrote is printed without control characters."""
+    from failsoft.framework.text import printable  # noqa: PLC0415 - `failsoft --help` needs none of it
+
+    waived = f", without the rules {', '.join(plan.waive)}" if plan.waive else ""
+    state = "not approved" if plan.approver is None else "approved"
+    lines = [
+        f"{plan.plan_hash}  {state}  {printable(plan.title)}",
+        f"  {plan.workspace_root}: {', '.join(map(printable, plan.files))}{waived}",
+        f"  by {printable(plan.role)}, {plan.submitted_at}",
+    ]
+    if whole and plan.body:
+        lines += ["", *(printable(line) for line in plan.body.splitlines())]
+    open_screen().text("\n".join(lines))
+
+
+async def _one(registers: Registers, plan_hash: str) -> tuple[PlanRegister, Plan]:
+    found = await _all(registers)
+    chosen = _chosen([plan for _, plan in found], plan_hash)
+    return next((register, plan) for register, plan in found if plan is chosen)
+
+
+def _chosen(plans: Sequence[Plan], plan_hash: str) -> Plan:
+    """Return the only plan whose hash begins so.
+
+    Raises:
+        NOT_FOUND: There is none.
+        INVALID_PARAM: There are several, or the beginning is too short.
+    """
+    if len(plan_hash) < _PREFIX_AT_LEAST:
+        message = f"'{plan_hash}' is too short: give at least {_PREFIX_AT_LEAST} characters of the hash."
+        raise usage(message=message, hint="failsoft plans list")
+    matching = [plan for plan in plans if plan.plan_hash.startswith(plan_hash.lower())]
+    if not matching:
+        raise missing(
+            kind="plan in this folder",
+            name=plan_hash,
+            known=[plan.plan_hash for plan in plans],
+            command="failsoft plans list {}",
+            listing="failsoft plans list --root DIR",
+        )
+    if len(matching) > 1:
+        message = f"{len(matching)} plans begin with '{plan_hash}', or one is kept by {len(matching)} servers."
+        raise usage(message=message, hint="failsoft plans list")
+    return matching[0]
+
+
+async def _all(registers: Registers) -> Found:
+    """Return each plan with its register, the newest first."""
+    found = [
+        (register, plan)
+        for register, root in registers
+        for plan in await register.read(root, await register.entries(root))
+    ]
+    return sorted(found, key=lambda pair: pair[1].clock, reverse=True)
+
+
+def _with_plans(work: Callable[[Registers], Awaitable[T]], root: Path | None) -> T:
+    """Run work over the registers of the workspaces in a folder, in the state store of the servers.
+
+    Raises:
+        CONFIG_ERROR: The folder does not exist; there is no shared store, or it cannot be used.
+    """
+    from failsoft.framework.errors import ConfigurationError  # noqa: PLC0415 - `failsoft --help` needs none of it
+    from failsoft.framework.settings import Settings  # noqa: PLC0415 - the same
+    from failsoft.framework.state.backend import StoreLost  # noqa: PLC0415 - the same
+    from failsoft.framework.state.records import Records  # noqa: PLC0415 - the same
+    from failsoft.recovery.state.store import backend_at  # noqa: PLC0415 - the same
+    from failsoft.tools.workspace.register import REGISTER_KIND, PlanRegister  # noqa: PLC0415 - the same
+
+    folder = (root or Path()).resolve()
+    if not folder.is_dir():
+        raise ConfigurationError(issue=f"--root: there is no folder {folder}", resolution="name an existing folder")
+    settings = Settings.load()
+    url = "sqlite:" if settings.state_url is None else settings.state_url.get_secret_value() or "sqlite:"
+    found = backend_at(url, prefix=settings.state_prefix, limit_s=max(1.0, settings.state_timeout_s))
+    if found is None:
+        raise ConfigurationError(
+            issue="FAILSOFT_STATE_URL is memory:, and other processes cannot look into a server's memory",
+            resolution="set FAILSOFT_STATE_URL to what the server has; unset, it is the file of `failsoft serve`",
+        )
+    backend = found[0]
+
+    async def run() -> T:
+        try:
+            registers: Registers = ()
+            for record in await backend.find(""):
+                scope, _, key = record.key.rpartition("/")
+                if key.startswith(f"{REGISTER_KIND}:") and isinstance(record.value, dict):
+                    workspace = str(record.value.get("workspace_root"))
+                    if Path(workspace).is_relative_to(folder):
+                        records = Records(backend, lambda prefix=f"{scope}/": prefix)  # type: ignore[misc]  # bound now
+                        registers = (*registers, (PlanRegister(records), workspace))
+            return await work(registers)
+        except StoreLost as lost:
+            raise ConfigurationError(issue=f"the state store cannot be used: {lost}") from lost
+        finally:
+            await backend.close()
+
+    return asyncio.run(run())

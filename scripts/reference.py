@@ -97,7 +97,7 @@ def error_pages() -> dict[str, str]:
 
 def exit_codes() -> Iterator[str]:
     """Yield a row for each exit code of the command line."""
-    from failsoft.cli.exits import ExitCode
+    from failsoft.cli.errors import ExitCode
 
     yield from ("| exit code | meaning |", "|---|---|")
     yield from (f"| {code.value} | {code.meaning} |" for code in ExitCode)
@@ -114,7 +114,8 @@ def commands() -> Iterator[str]:
 
 
 def _group(group: Any, path: str) -> Iterator[str]:
-    for name, command in sorted(group.commands.items()):
+    for name in sorted(group.list_commands(None)):
+        command = group.get_command(None, name)
         if getattr(command, "commands", None):
             yield from _group(command, f"{path} {name}")
         elif not command.hidden:

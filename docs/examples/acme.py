@@ -85,15 +85,3 @@ class Acme(BaseTool):
 
 
 # --8<-- [end:toolset]
-
-
-# --8<-- [start:command]
-def shelves(first: int = 1) -> None:
-    """Print the numbers of the shelves, from the first."""
-    last = AcmeSettings().shelves
-    if first > last:
-        raise ShelfNotFound(shelf=first)
-    print(*range(first, last + 1))
-
-
-# --8<-- [end:command]

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
-import pkgutil
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-import typer
 
 from failsoft import __version__
-from tests.doors import ExitCode, application, commands_module as commands, entries, exit_code_of
+from tests.doors import ExitCode, entries, exit_code_of, known_commands
 from tests.zygote import PYTHON
 
-COMMANDS = sorted(found.name for found in pkgutil.iter_modules(commands.__path__))
-COMMAND = typer.main.get_command(application())
-GROUPED = [f"{name} {inner}" for name in COMMANDS for inner in getattr(COMMAND.commands[name], "commands", ())]
+COMMANDS = list(known_commands())
+GROUPED = [f"{name} {inner}" for name, command in known_commands().items() for inner in command.functions]
 GROUPS = {name.partition(" ")[0] for name in GROUPED}
 ESCAPE = "\x1b"
 HEAVY = ("mcp", "prometheus_client", "starlette", "uvicorn", "sqlite3", "yaml", "jsonschema", "pydantic_settings")
@@ -84,7 +81,7 @@ def test_a_misspelt_command_line_is_answered_with_a_better_one(inside, arguments
 
 
 def test_a_defect_of_failsoft_is_no_traceback(run, folder):
-    (folder / "broken.py").write_text("from tests.doors import known_codes_module as it\ndel it.entries\n")
+    (folder / "broken.py").write_text("from tests.doors import codes_module as it\ndel it.entries\n")
     ran = run("codes", "--app", "broken:it")
     assert (ran.code, ran.out) != (ExitCode.OK, "")
     assert "Traceback" not in ran.err

@@ -48,13 +48,3 @@ def look(folder: Path, shelf: int, operation: str = "look", **environment: str) 
 def test_a_toolset_and_its_error_class(installed: Path) -> None:
     assert look(installed, 2)["data"] == "shelf 2"
     assert look(installed, 9)["error"]["code"] == "ACME_SHELF_NOT_FOUND"
-
-
-def test_a_command(installed: Path) -> None:
-    ran = failsoft(installed, "shelves", "--first", "2")
-    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "2 3\n", "")
-    refused = failsoft(installed, "shelves", "--first", "9")
-    assert (refused.returncode, refused.stdout) == (1, "")
-    assert "ACME_SHELF_NOT_FOUND" in refused.stderr
-    listed = failsoft(installed, "--help").stdout
-    assert "  shelves " in listed

@@ -1,42 +1,73 @@
-"""The typer application: assembles the commands of `cli/commands` and handles their errors."""
+"""The typer application: commands found by file name, their help read without importing them, their errors reported."""
 
 from __future__ import annotations
 
+import ast
+import functools
 import importlib
 import inspect
 import os
-import pkgutil
 import sys
-from collections.abc import Callable, Sequence
-from importlib.metadata import EntryPoint
+from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperGroup
 
 from failsoft._version import __version__
-from failsoft.cli import commands
-from failsoft.cli.exits import ExitCode, exit_codes_text
-from failsoft.cli.faults import missing, report, typed, usage
+from failsoft.cli.errors import ExitCode, exit_codes_text, missing, report, typed, usage
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.plugins import sorted_points
 
-ENTRY_POINT_GROUP = "failsoft.commands"
-"""Commands of other packages: a function each, with typer's annotations, as in `cli/commands`."""
-
+_COMMANDS = Path(__file__).with_name("commands")
 _COMPLETION = "_FAILSOFT_COMPLETE"
 """The variable by which a shell asks for completions; typer derives it from the program's name."""
 _EPILOG = "\b\n" + exit_codes_text()
 
 
-class _Commands(TyperGroup):
+class Command(NamedTuple):
+    """A command as its file shows it.
+
+    Args:
+        module: The file in `commands`, without its ending.
+        help: The docstring of its function, or of the file of a group.
+        functions: The functions of a group; empty for a single command.
+    """
+
+    module: str
+    help: str
+    functions: tuple[str, ...] = ()
+
+
+@functools.cache
+def _commands_in(file: Path) -> dict[str, Command]:
+    """Return the commands of a file: each public function, or a group if none has the name of the file."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    public = [node for node in tree.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
+    helps = {node.name: ast.get_docstring(node) or "" for node in public if not node.decorator_list}
+    if file.stem in helps:
+        return {name: Command(file.stem, text) for name, text in helps.items()}
+    about = (ast.get_docstring(tree) or "").partition(": ")[2]
+    return {file.stem: Command(file.stem, about, tuple(sorted(helps)))}
+
+
+def known_commands() -> dict[str, Command]:
+    """Return the commands by name."""
+    return dict(sorted(item for file in _COMMANDS.glob("[!_]*.py") for item in _commands_in(file).items()))
+
+
+def _find(name: str) -> Command | None:
+    """Return the command of this name; where a file has it, no other is read."""
+    file = _COMMANDS / f"{name}.py"
+    return (_commands_in(file) if file in set(_COMMANDS.glob("[!_]*.py")) else known_commands()).get(name)
+
+
+class _Group(TyperGroup):
     """A command group that suggests the closest command for an unknown one."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args and not args[0].startswith("-") and args[0] not in self.commands:
-            known = list(self.commands)
+        if args and not args[0].startswith("-") and not self.has(args[0]):
+            known = self.list_commands(ctx)
             error = missing(
                 kind="command",
                 name=args[0],
@@ -47,41 +78,55 @@ class _Commands(TyperGroup):
             raise usage(message=error.message, hint=error.operator_hint)
         return super().resolve_command(ctx, args)
 
+    def has(self, name: str) -> bool:
+        """Return whether there is a command of this name."""
+        return name in self.commands
 
-def _help(function: Callable[..., None]) -> str:
+
+class _Commands(_Group):
+    """All commands, of which only the one that runs is imported."""
+
+    def has(self, name: str) -> bool:
+        return _find(name) is not None
+
+    def list_commands(self, _ctx: Any) -> list[str]:
+        return list(known_commands())
+
+    def get_command(self, _ctx: Any, cmd_name: str) -> Any:
+        command = _find(cmd_name)
+        return None if command is None else _load(cmd_name, command)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        shown = {name: _outline(name, command) for name, command in known_commands().items()}
+        TyperGroup(commands=shown, rich_markup_mode=None).format_commands(ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        shown = {name: _outline(name, command) for name, command in known_commands().items()}
+        return TyperGroup(name=self.name, commands=shown, params=self.params).shell_complete(ctx, incomplete)
+
+
+def _outline(name: str, command: Command) -> Any:
+    """Return a command that has a help and does nothing."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(name, help=command.help)(lambda: None)
+    return typer.main.get_command(app)
+
+
+def _load(name: str, command: Command) -> Any:
+    """Import a command, or the functions of a group."""
+    module = importlib.import_module(f"failsoft.cli.commands.{command.module}")
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, cls=_Group, name=name, help=command.help)
+    if command.functions:
+        app.callback()(lambda: None)
+    for function in command.functions or (name,):
+        made = getattr(module, function)
+        app.command(function.replace("_", "-"), help=_help(made))(made)
+    return typer.main.get_command(app)
+
+
+def _help(function: Any) -> str:
     """Return the docstring, with its examples marked as lines that are not wrapped."""
     return inspect.cleandoc(function.__doc__ or "").replace("\n\nExamples:\n", "\n\n\b\nExamples:\n")
-
-
-def _add(app: typer.Typer, module: ModuleType) -> None:
-    """Add the command of a module: the function of its name, or a group of the functions that it exports."""
-    name = module.__name__.rpartition(".")[2]
-    if name in module.__all__:
-        app.command(name, help=_help(getattr(module, name)))(getattr(module, name))
-        return
-    group = typer.Typer(cls=_Commands, name=name, help=(module.__doc__ or "").partition(": ")[2], rich_markup_mode=None)
-    for function in module.__all__:
-        made = getattr(module, function)
-        group.command(function.replace("_", "-"), help=_help(made))(made)
-    app.add_typer(group)
-
-
-def _add_foreign(app: typer.Typer, point: EntryPoint, known: set[str]) -> None:
-    """Add the command of another package; an unusable one is reported on standard error and left out."""
-    try:
-        if point.name in known:
-            msg = "there is a command of this name"
-            raise ValueError(msg)  # noqa: TRY301 - reported below, like whatever its module raises
-        function = point.load()
-        alone = typer.Typer()
-        alone.command(point.name)(function)
-        typer.main.get_command(alone)  # otherwise a signature that typer cannot read would break every command
-    except Exception as error:  # noqa: BLE001 - a broken package must not take the other commands away
-        owner = point.dist.name if point.dist is not None else point.value
-        typer.echo(f"failsoft: command {point.name} of {owner} left out ({type(error).__name__}: {error})", err=True)
-        return
-    known.add(point.name)
-    app.command(point.name, help=_help(function))(function)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it like this
@@ -103,12 +148,8 @@ def _options(
         raise typer.Exit(ExitCode.USAGE)
 
 
-def application(command: str | None = None) -> typer.Typer:
-    """Return the application with all commands, or with this one alone, which starts 30 ms sooner.
-
-    Args:
-        command: The first word of the command line; all commands are there if it is none of failsoft's own.
-    """
+def application() -> typer.Typer:
+    """Return the application with all commands."""
     app = typer.Typer(
         cls=_Commands,
         name="failsoft",
@@ -119,12 +160,6 @@ def application(command: str | None = None) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback()(_options)
-    names = {found.name for found in pkgutil.iter_modules(commands.__path__)}
-    for name in [command] if command in names else sorted(names):
-        _add(app, importlib.import_module(f"{commands.__name__}.{name}"))
-    if command not in names:
-        for point in sorted_points(ENTRY_POINT_GROUP):
-            _add_foreign(app, point, names)
     return app
 
 
@@ -152,10 +187,8 @@ def _ended(left: SystemExit) -> ExitCode:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code; every exception is reported as a typed error."""
     _open_streams()
-    words = sys.argv[1:] if arguments is None else arguments
     try:
-        app = application(words[0] if words and _COMPLETION not in os.environ else None)
-        code = app(args=arguments, standalone_mode=False, prog_name="failsoft")
+        code = application()(args=arguments, standalone_mode=False, prog_name="failsoft")
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         return ExitCode.INTERRUPTED

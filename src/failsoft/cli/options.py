@@ -1,13 +1,25 @@
-"""Options shared by several commands."""
+"""Options that several commands share, with their completion."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
 
-from failsoft.cli.completion import complete_toolsets
+from failsoft.framework.plugins import installed_points
+
+
+def beginning(start: str, names: Iterable[str]) -> list[str]:
+    """Return the names with a prefix, sorted: what completes a word."""
+    return sorted(name for name in names if name.startswith(start))
+
+
+def complete_toolsets(incomplete: str) -> list[str]:
+    """Return the installed toolsets with this prefix."""
+    return beginning(incomplete, {found.name for found in installed_points("failsoft.toolsets")})
+
 
 App: TypeAlias = Annotated[
     str | None,
@@ -34,3 +46,4 @@ Root: TypeAlias = Annotated[
         help="The folder that the toolsets work in; they read and change nothing else. The edit toolset takes several.",
     ),
 ]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]

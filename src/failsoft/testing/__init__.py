@@ -6,12 +6,18 @@ The pytest plugin of failsoft provides fixtures for them. Nothing here needs pyt
 from __future__ import annotations
 
 from failsoft.framework.safe.author_reports import Report, watch_reports
-from failsoft.testing.capture import CapturedEvents
-from failsoft.testing.client import connected
 from failsoft.testing.clock import InstantClock, InstantLoop
-from failsoft.testing.failures import fails_with, http_error
-from failsoft.testing.faults import Delay, FaultScript, Hang
-from failsoft.testing.runtime import fresh_runtime, without_recovery
+from failsoft.testing.kit import (
+    CapturedEvents,
+    Delay,
+    FaultScript,
+    Hang,
+    connected,
+    fails_with,
+    fresh_runtime,
+    http_error,
+    without_recovery,
+)
 
 __all__ = [
     "CapturedEvents",

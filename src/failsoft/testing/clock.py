@@ -15,8 +15,6 @@ from typing import Any, Self, TypeVar, TypeVarTuple, Unpack
 
 from failsoft.framework.threads import pools
 
-__all__ = ["InstantClock", "InstantLoop"]
-
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 

@@ -10,11 +10,6 @@ from tests.cli.conftest import Run
 from tests.doors import ExitCode
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="one object for a list of objects becomes a list with a text, and the refusal is about a text nobody sent",
-)
 def test_one_object_for_a_list_of_objects_is_read_as_an_object(inside: Run, folder: Path) -> None:
     edit = '{"old_string": "everything", "new_string": "all"}'
     file = folder / "docs" / "intro.mdx"
@@ -26,11 +21,6 @@ def test_one_object_for_a_list_of_objects_is_read_as_an_object(inside: Run, fold
     assert ran.json.get("edits_applied") == 1
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="for arguments that are no JSON object, the advice is a call of another operation",
-)
 @pytest.mark.parametrize("sent", ["x", "[1]"])
 def test_the_advice_for_unreadable_json_is_the_same_operation(inside: Run, sent: str) -> None:
     ran = inside("call", "get_book", "--app", "library:Library", "--json", sent)

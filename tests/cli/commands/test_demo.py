@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.serving import serving
-from tests.doors import STORY, DemoStep, ExitCode, Sample, Scene, judge, miscounted, play
+from tests.doors import STORY, DemoStep, ExitCode, judge, miscounted, play
 from tests.zygote import PYTHON
 
 HOSTILE = {
@@ -95,14 +95,14 @@ def test_it_leaves_no_server_and_no_file_behind(shown, demo_folder):
 async def test_a_server_that_has_other_documents_is_noticed(folder: Path) -> None:
     with serving(folder, "docs", "--root", "docs") as (url, _):
         found = await play(url)
-    assert len(found.faults) >= 3
+    assert len(found["faults"]) >= 3
 
 
 @pytest.mark.anyio
 async def test_a_server_that_has_other_tools_is_noticed(folder: Path) -> None:
     with serving(folder, "--app", "library:Library") as (url, _):
         found = await play(url)
-    assert {scene.title for scene in found.scenes if scene.faults} == {step.title for step in STORY}
+    assert {scene["title"] for scene in found["scenes"] if scene["faults"]} == {step.title for step in STORY}
 
 
 OK = {"data": {"documents": [{"title": "Introduction", "path": "intro.mdx"}]}}
@@ -128,8 +128,8 @@ def test_only_the_answer_that_has_to_come_is_right(step, right):
 
 
 def test_counts_that_differ_from_the_calls_are_noticed():
-    scene = Scene(title="", tool="a", arguments={}, outcome="ok", by="", message="", duration_ms=1.0, answer={})
-    right = Sample("mcp_tool_calls_total", {"operation": "a", "outcome": "ok"}, 1.0)
+    scene = {"tool": "a", "outcome": "ok"}
+    right = {"name": "mcp_tool_calls_total", "labels": {"operation": "a", "outcome": "ok"}, "value": 1.0}
     assert miscounted([scene], [right]) == []
     assert len(miscounted([scene], [])) == 1
     assert len(miscounted([scene, scene], [right])) == 1

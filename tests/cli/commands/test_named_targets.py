@@ -40,11 +40,6 @@ def about(run: Run, *arguments: str, **variables: str) -> set[tuple[str, str]]:
     return {(one["about"], one["message"]) for one in ran.json["findings"]}
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="with --url, a toolset or an application that is named as well is ignored in silence; it is a usage error",
-)
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -61,29 +56,14 @@ def test_a_url_goes_with_no_other_target(inside: Run, arguments: tuple[str, ...]
     assert inside(*arguments, "--url", NOBODY).code == ExitCode.USAGE
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="doctor --security ignores the toolset that is named, even a misspelt one",
-)
 def test_the_security_check_of_an_unknown_toolset_is_refused(run: Run) -> None:
     assert run("doctor", "--security", "nosuch").code == ExitCode.CONFIGURATION
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="doctor --security leaves out an application that cannot be loaded, in silence",
-)
 def test_the_security_check_of_an_application_that_cannot_be_loaded_is_refused(run: Run) -> None:
     assert run("doctor", "--security", "--app", "nosuch:Library").code == ExitCode.CONFIGURATION
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="doctor --security does not look at the application that pyproject.toml names, as every other command does",
-)
 def test_the_security_check_looks_at_the_application_of_the_project(run: Run, folder: Path, home: Path) -> None:
     variables = {"HOME": str(home), "XDG_STATE_HOME": str(folder / "state")}
     named = {found for found in about(run, "--app", "shelf:AtHome", **variables) if found[0] == str(home)}
@@ -94,11 +74,6 @@ def test_the_security_check_looks_at_the_application_of_the_project(run: Run, fo
     assert named <= about(run, **variables)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="doctor --security of one toolset reports the roots of all installed ones, which are not going to be served",
-)
 def test_the_security_check_of_one_target_leaves_out_the_others(run: Run, folder: Path) -> None:
     (folder / "served").mkdir()
 

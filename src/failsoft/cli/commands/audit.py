@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from failsoft.cli.exits import ExitCode
-from failsoft.cli.screen.terminal import open_screen
+from failsoft.cli.errors import ExitCode
+from failsoft.cli.options import AsJson
+from failsoft.cli.screen import Screen, counted
+from failsoft.framework.audit.chain import BEGINNING
+from failsoft.framework.audit.places import STATE, default_head, key_from
+from failsoft.framework.audit.reading import find as entries_with, segments
+from failsoft.framework.audit.trail import AuditLog
+from failsoft.framework.audit.verify import Verification, verify as verify_log
 from failsoft.framework.errors import ConfigurationError, NotFound
+from failsoft.framework.settings import Settings
 from failsoft.framework.text import bounded
 
-if TYPE_CHECKING:
-    from failsoft.framework.audit.trail import AuditLog
-    from failsoft.framework.audit.verify import Verification
-    from failsoft.framework.settings import Settings
-
-__all__ = ["archive", "find", "verify"]
-
 Log = Annotated[Path | None, typer.Argument(metavar="PATH", help="The log; by default FAILSOFT_AUDIT_PATH.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 
 
 def verify(
@@ -35,17 +35,17 @@ def verify(
     FAILSOFT_AUDIT_KEY, the content of FAILSOFT_AUDIT_KEY_FILE, or the key in the user's state folder. The head is at
     FAILSOFT_AUDIT_HEAD_PATH, by default in the same folder.
     """
-    settings = _settings()
+    settings = Settings.load()
     verdict = _verdict(_log(path, settings), settings)
-    screen = open_screen()
+    screen = Screen()
     if as_json:
         screen.json(verdict.to_dict())
     else:
-        counted = f"{_count(verdict.entries, 'entry', 'entries')} in {_count(len(verdict.files), 'file', 'files')}"
+        amount = f"{counted(verdict.entries, 'entry', 'entries')} in {counted(len(verdict.files), 'file')}"
         end = f", the last one {verdict.last}" if verdict.last is not None else ""
-        screen.text(f"OK: {counted}{end}" if verdict.is_whole else f"broken: {verdict.broken}")
+        screen.text(f"OK: {amount}{end}" if verdict.is_whole else f"broken: {verdict.broken}")
         if not verdict.is_whole:
-            screen.text(f"in order before it: {counted}{end}")
+            screen.text(f"in order before it: {amount}{end}")
         for remark in verdict.remarks:
             screen.text(f"remark: {remark}")
     if not verdict.is_whole:
@@ -65,15 +65,13 @@ def archive(
     The log continues in a new file, and verifies with or without the closed files. A log that does not verify is not
     archived (exit code 1). A running server need not be stopped.
     """
-    from failsoft.framework.audit.chain import BEGINNING  # noqa: PLC0415 - with this command only
-
-    settings = _settings()
+    settings = Settings.load()
     log = _log(path, settings)
     verdict = _verdict(log, settings)
     lost = None
     if verdict.broken is not None:
         if not accept_loss or verdict.broken.line is not None:
-            open_screen().text(f"broken, and not archived: {verdict.broken}")
+            Screen().text(f"broken, and not archived: {verdict.broken}")
             raise typer.Exit(ExitCode.FAILED)
         lost = verdict.before or BEGINNING
     closed = _trail(log, settings).archive(lost=lost)
@@ -81,8 +79,8 @@ def archive(
         if to is not None:
             to.mkdir(parents=True, exist_ok=True)
             shutil.move(file, to / file.name)
-        open_screen().text(str(file if to is None else to / file.name))
-    open_screen().text(f"closed: {_count(len(closed), 'file', 'files')}")
+        Screen().text(str(file if to is None else to / file.name))
+    Screen().text(f"closed: {counted(len(closed), 'file')}")
 
 
 def find(
@@ -90,32 +88,19 @@ def find(
     path: Log = None,
 ) -> None:
     """Show the entry of an audit log that has an error id."""
-    from failsoft.framework.audit.reading import find as all_with  # noqa: PLC0415 - with this command only
-
-    log = _log(path, _settings())
-    found = all_with(log, error_id.strip())
+    log = _log(path, Settings.load())
+    found = entries_with(log, error_id.strip())
     if not found:
         raise NotFound(message=f"The audit log has no entry with the error id '{bounded(error_id)}'.")
     for entry in found:
-        open_screen().json(entry)
-
-
-def _settings() -> Settings:
-    from failsoft.framework.settings import Settings  # noqa: PLC0415 - `failsoft --help` needs none of it
-
-    return Settings.load()
+        Screen().json(entry)
 
 
 def _verdict(log: Path, settings: Settings) -> Verification:
     """Verify a log with the key and the head that the settings name."""
-    from functools import partial  # noqa: PLC0415 - with these commands only
-
-    from failsoft.framework.audit.places import STATE, key_from  # noqa: PLC0415 - the same
-    from failsoft.framework.audit.verify import verify as look_through  # noqa: PLC0415 - the same
-
     kept = settings.audit_head_path if _is_own(log, settings) else None
     given = settings.audit_key
-    return look_through(
+    return verify_log(
         log,
         key=given.get_secret_value().encode() if given else partial(key_from, settings.audit_key_file, make=False),
         head_path=None if kept is None or str(kept) == STATE else kept,
@@ -123,8 +108,6 @@ def _verdict(log: Path, settings: Settings) -> Verification:
 
 
 def _trail(log: Path, settings: Settings) -> AuditLog:
-    from failsoft.framework.audit.trail import AuditLog  # noqa: PLC0415 - with `archive` only
-
     return AuditLog(
         log,
         key=settings.audit_key.get_secret_value().encode() if settings.audit_key is not None else None,
@@ -147,9 +130,6 @@ def _log(path: Path | None, settings: Settings) -> Path:
         CONFIG_ERROR: None was named, and no setting names one.
         NOT_FOUND: There is no log at the path, nor a head of one.
     """
-    from failsoft.framework.audit.places import default_head  # noqa: PLC0415 - the same
-    from failsoft.framework.audit.reading import segments  # noqa: PLC0415 - with these commands only
-
     log = path or settings.audit_path
     if log is None:
         raise ConfigurationError(
@@ -158,7 +138,3 @@ def _log(path: Path | None, settings: Settings) -> Path:
     if not log.is_file() and not segments(log) and not default_head(log).is_file():
         raise NotFound(message=f"There is no audit log at '{bounded(str(log))}'.")
     return log
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"

@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from failsoft.cli.completion import complete_operations, complete_toolsets
-from failsoft.cli.exits import ExitCode
-from failsoft.cli.options import App, Root, Token, Url
-from failsoft.cli.screen.own_output import divert_output
-from failsoft.cli.screen.terminal import is_terminal, open_screen
-from failsoft.cli.targets.typed_arguments import from_json
+from failsoft.cli.arguments import from_json, from_words
+from failsoft.cli.errors import ExitCode, missing, usage
+from failsoft.cli.options import App, Root, Token, Url, beginning, complete_toolsets
+from failsoft.cli.screen import Screen, divert_output, is_terminal, waiting
+from failsoft.cli.target import Target
+from failsoft.framework.answer.response import ToolResponse
+from failsoft.framework.call import CallScope
+from failsoft.framework.call.bound import Toolbox
+from failsoft.framework.call.toolset import BaseTool
+from failsoft.framework.safe.author_reports import Report, watch_reports
+from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
+from failsoft.server.lifecycle import Lifecycle
+from failsoft.server.sources import misspelt_variables
 
 if TYPE_CHECKING:
-    from failsoft.framework.answer.response import ToolResponse
+    from mcp import Client
 
-__all__ = ["call"]
+_SHUTDOWN_LIMIT_S = 10.0
+
+
+def _complete_operations(incomplete: str) -> list[str]:
+    """Return the operations with this prefix, of the project's application or of the installed toolsets."""
+    try:
+        tools = Target().tools()
+    except Exception:  # noqa: BLE001 - a shell shows nothing rather than an error in the middle of a line
+        return []
+    return beginning(incomplete, {name for tool in tools for name in tool.operations})
+
 
 Arguments = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Arguments, read by the schema.")]
 AsJson = Annotated[str | None, typer.Option("--json", metavar="OBJECT", help="Arguments as JSON; `-`: from stdin.")]
@@ -34,7 +53,7 @@ Compact = Annotated[bool, typer.Option("--compact", help="Print the answer in on
 def call(  # noqa: PLR0913 - what a call may be given
     operation: Annotated[
         str,
-        typer.Argument(metavar="OPERATION", help="The operation, by its MCP name.", autocompletion=complete_operations),
+        typer.Argument(metavar="OPERATION", help="The operation, by its name.", autocompletion=_complete_operations),
     ],
     arguments: Arguments = None,
     *,
@@ -57,25 +76,20 @@ def call(  # noqa: PLR0913 - what a call may be given
       failsoft call search_documents --json '{"query": "install"}' --root docs
       failsoft call get_book title=Dune --url http://127.0.0.1:8321
     """
-    given = {} if as_json is None else from_json(_standard_input() if as_json == "-" else as_json)
+    command = f"failsoft call {operation} --toolset {{}}"
+    target = Target(toolset or (), app, url=url, token=token, root=root, command=command)
+    given = {} if as_json is None else from_json(_standard_input() if as_json == "-" else as_json, operation)
     if url is not None:
-        from failsoft.cli.targets.remote import call_remote  # noqa: PLC0415 - half a second that local calls save
-
-        answered, has_failed = call_remote(url, token, operation, given, arguments or ())
-        open_screen().json(answered, compact=compact)
+        answered, has_failed = target.ask(partial(_call_remote, url, operation, given, arguments or ()))
+        Screen().json(answered, compact=compact)
         if has_failed:
             raise typer.Exit(ExitCode.FAILED)
         return
-    from failsoft.cli.targets.calling import answer  # noqa: PLC0415 - `failsoft --help` needs none of this
-    from failsoft.cli.targets.toolsets import CommandTarget  # noqa: PLC0415 - the same
-    from failsoft.framework.safe.author_reports import Report, watch_reports  # noqa: PLC0415 - the same
-
     reports: list[Report] = []
-    target = CommandTarget(toolset or (), app, root, f"failsoft call {operation} --toolset {{}}")
     with divert_output(), watch_reports(reports.append):
-        response = answer(operation, given, arguments or (), target=target)
+        response = _call_local(operation, given, arguments or (), target)
         answered = response.to_dict()
-    open_screen().json(answered, compact=compact)
+    Screen().json(answered, compact=compact)
     for report in reports:
         typer.echo(f"\n{report.kind}: {report}", err=True)
     if not response.success:
@@ -110,3 +124,79 @@ def _typed(operation: str, arguments: Mapping[str, Any], options: Sequence[str])
     else:
         words = ["--json", json.dumps(arguments, ensure_ascii=False)]
     return shlex.join(["failsoft", "call", operation, *words, *options])
+
+
+def _call_local(
+    operation: str, arguments: Mapping[str, Any], words: Sequence[str], target: Target
+) -> ToolResponse[Any]:
+    """Make one call with the toolset started, and return its response; an unknown operation gets one too.
+
+    Args:
+        operation: Its MCP name.
+        arguments: JSON values by name.
+        words: `KEY=VALUE`, parsed by the schema; they replace arguments of the same name.
+        target: The tools to search; by default the one installed toolset that has the operation.
+
+    Raises:
+        CONFIG_ERROR: The tools cannot be loaded.
+        INIT_ERROR: The toolset could not start.
+        INVALID_PARAM: A word is not of the form KEY=VALUE, or several installed toolsets have the operation.
+    """
+    tools = target.tools() if target.is_named else _toolset_with(operation, target.tools())
+    for sentence in misspelt_variables(tools):
+        typer.echo(f"warning: {sentence}", err=True)
+    bound = Toolbox(tools).find(operation)
+    given = {**arguments, **from_words(words, {} if bound is None else bound.input_schema)}
+    return asyncio.run(_run(tools, operation, given))
+
+
+def _toolset_with(operation: str, tools: Sequence[BaseTool]) -> list[BaseTool]:
+    """Return the one installed toolset that has an operation, or one that has a similar operation."""
+    having = [tool for tool in tools if operation in tool.operations]
+    if len(having) > 1:
+        names = [tool.name for tool in having]
+        raise usage(
+            message=f"Several toolsets have an operation '{operation}': {', '.join(names)}.",
+            hint=f"failsoft call {operation} --toolset {names[0]}",
+        )
+    near = [tool for tool in tools if tool.toolbox.closest(operation) is not None]
+    return [*having, *near, *tools][:1]
+
+
+async def _run(tools: Sequence[BaseTool], operation: str, arguments: Mapping[str, Any]) -> ToolResponse[Any]:
+    tool = next((tool for tool in tools if operation in tool.operations), None)
+    if tool is None:
+        return await tools[0].execute_with_error_handling(operation, arguments)
+    async with Lifecycle([tool], shutdown_limit_s=_SHUTDOWN_LIMIT_S).running():
+        with waiting(operation) as show:
+
+            async def report(done: float, total: float | None, message: str | None) -> None:
+                show(done, total, message)
+
+            scope = CallScope(principal=LOCAL_PRINCIPAL, toolbox=Toolbox(tools), report_progress=report)
+            return await tool.operations[operation].call(arguments, scope)
+
+
+async def _call_remote(
+    url: str, operation: str, arguments: Mapping[str, Any], words: Sequence[str], client: Client
+) -> tuple[dict[str, Any], bool]:
+    """Return a server's answer to a call as JSON, and whether it is a failure.
+
+    Raises:
+        NOT_FOUND: It has no such tool; the closest name is in the message.
+    """
+    known = {tool.name: tool for tool in (await client.list_tools()).tools}
+    if operation not in known:
+        command, listing = f"failsoft call {{}} --url {url}", f"failsoft tools --url {url}"
+        raise missing(kind="tool", name=operation, known=list(known), command=command, listing=listing)
+    given = {**arguments, **from_words(words, known[operation].input_schema)}
+    with waiting(operation) as show:
+
+        async def report(done: float, total: float | None, message: str | None) -> None:
+            show(done, total, message)
+
+        result = await client.call_tool(operation, given, progress_callback=report)
+    if result.structured_content is not None:
+        return dict(result.structured_content), bool(result.is_error)
+    blocks = [block.model_dump(mode="json", by_alias=True, exclude_none=True) for block in result.content]
+    return {"isError": bool(result.is_error), "content": blocks}, bool(result.is_error)

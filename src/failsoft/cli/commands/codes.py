@@ -1,21 +1,21 @@
-"""`failsoft codes`: the error codes and what they mean."""
+"""`failsoft codes` and `failsoft explain`: the error codes and what they mean."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
-from failsoft.cli.known_codes import known_codes, own_codes
-from failsoft.cli.options import App, Toolsets
-from failsoft.cli.screen.terminal import open_screen
+from failsoft.cli.errors import missing
+from failsoft.cli.options import App, Toolsets, beginning
+from failsoft.cli.screen import Screen
 from failsoft.framework.errors import ToolError
-from failsoft.framework.errors.catalogue import index_of, summary
+from failsoft.framework.errors.catalogue import entries, index_of, lookup, render_page, summary
+from failsoft.framework.text import bounded
 
-__all__ = ["codes"]
-
-
+_FRAMEWORK = ("failsoft.framework.", "failsoft.recovery.")
 _WIDE = 100
 """Minimum width for a table with all four columns."""
 
@@ -46,10 +46,10 @@ def codes(
       failsoft codes docs
       failsoft codes --app library --format json
     """
-    screen = open_screen()
+    screen = Screen()
     # A program and the documentation get all of them; a table for people is read from the top.
     is_whole = every or output is not Format.table
-    found = known_codes(toolsets or (), app) if is_whole else own_codes(toolsets or (), app)
+    found = _known_codes(toolsets or (), app) if is_whole else _own_codes(toolsets or (), app)
     if output is Format.json:
         screen.json([_entry(kind) for kind in found.values()])
         return
@@ -61,6 +61,30 @@ def codes(
     facts = ("retry",) if is_narrow else ("category", "retry")
     rows = [(code, *(getattr(kind, fact) for fact in facts), summary(kind)) for code, kind in found.items()]
     screen.rows(("code", *facts, "meaning"), rows)
+
+
+def _complete_codes(incomplete: str) -> list[str]:
+    """Return the error codes with this prefix, ignoring case."""
+    return beginning(incomplete.upper(), _known_codes())
+
+
+def explain(
+    code: Annotated[
+        str, typer.Argument(metavar="CODE", help="The code, for example DOC_NOT_FOUND.", autocompletion=_complete_codes)
+    ],
+    toolsets: Toolsets = None,
+    *,
+    app: App = None,
+) -> None:
+    """Explain an error code: when it is raised, and what the caller and the operator can do.
+
+    The text is that of the documentation. For the codes of your own application, pass --app.
+
+    Examples:
+      failsoft explain DOC_NOT_FOUND
+      failsoft explain BOOK_NOT_FOUND --app library
+    """
+    Screen().markdown(render_page(_find_code(code, toolsets or (), app)))
 
 
 def _entry(kind: type[ToolError]) -> dict[str, Any]:
@@ -82,3 +106,68 @@ def _entry(kind: type[ToolError]) -> dict[str, Any]:
         "since": kind.since,
         "meaning": summary(kind),
     }
+
+
+def _own_codes(toolsets: Sequence[str], app: str | None) -> dict[str, type[ToolError]]:
+    """Return the framework's codes and their classes, and those of the toolsets and the application that are named.
+
+    Raises:
+        CONFIG_ERROR: One of them does not exist or cannot be loaded.
+    """
+    from failsoft.cli.target import Target  # noqa: PLC0415 - 0.1 s that `explain` does without
+
+    target = Target(toolsets, app, command="failsoft codes {}")
+    packages = {_package(type(tool).__module__) for tool in (target.tools() if target.is_named else ())}
+    everything = {kind.code: kind for kind in entries()}
+    framework = {code: kind for code, kind in everything.items() if kind.__module__.startswith(_FRAMEWORK)}
+    return framework | {code: kind for code, kind in everything.items() if _package(kind.__module__) in packages}
+
+
+def _package(module: str) -> str:
+    """Return the package whose codes belong together: one of our toolsets, else the top-level one."""
+    parts = module.split(".")
+    return ".".join(parts[:3]) if module.startswith("failsoft.tools.") else parts[0]
+
+
+def _known_codes(toolsets: Sequence[str] = (), app: str | None = None) -> dict[str, type[ToolError]]:
+    """Return every code and its class, by code. A toolset that cannot be made is named on standard error.
+
+    Args:
+        toolsets: Names or applications, whose codes are to be known too.
+        app: `module:attribute` of an application, whose codes are to be known too.
+
+    Raises:
+        CONFIG_ERROR: The application cannot be loaded.
+    """
+    from failsoft.cli.target import Target  # noqa: PLC0415 - as above
+    from failsoft.server.sources import find_toolsets  # noqa: PLC0415 - as above
+
+    target = Target(toolsets, app, command="failsoft explain CODE {}")
+    if target.is_named:
+        target.tools()
+    Target(tuple(find_toolsets())).tools(on_fault=_say_missing)
+    listed = sorted(entries(), key=lambda kind: not kind.__module__.startswith(_FRAMEWORK))
+    return {kind.code: kind for kind in listed}
+
+
+def _say_missing(name: str, error: ToolError) -> None:
+    typer.echo(f"Codes of the toolset '{name}' may be missing: {bounded(error.message)}", err=True)
+
+
+def _find_code(code: str, toolsets: Sequence[str], app: str | None) -> type[ToolError]:
+    """Return the class of a code, in whatever case it was typed; a class's name or a format's alias does as well.
+
+    Raises:
+        NOT_FOUND: There is no such code; the closest one is named.
+        CONFIG_ERROR: The application cannot be loaded.
+    """
+    wanted = code.replace("-", "_")
+    if not toolsets and app is None and (found := lookup(wanted)) is not None:
+        return found
+    known = _known_codes(toolsets, app)
+    by_class = {kind.__name__.casefold(): kind for kind in known.values()}
+    found = lookup(wanted) or by_class.get(code.strip().casefold())
+    if found is None:
+        listing = "failsoft codes"
+        raise missing(kind="error code", name=code, known=list(known), command="failsoft explain {}", listing=listing)
+    return found

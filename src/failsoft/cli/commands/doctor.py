@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import json
+import os
+import platform
+import re
+import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
+from platformdirs import user_cache_path
+from pydantic import SecretStr
 
-from failsoft.cli.exits import ExitCode
-from failsoft.cli.options import App, Root, Toolsets
-from failsoft.cli.screen.own_output import divert_output
-from failsoft.cli.screen.screen import Screen
-from failsoft.cli.screen.terminal import open_screen
+from failsoft._version import __version__
+from failsoft.cli.errors import ExitCode
+from failsoft.cli.options import App, AsJson, Root, Toolsets
+from failsoft.cli.screen import Screen, divert_output
+from failsoft.cli.security import SecurityFinding, findings
+from failsoft.cli.target import Target
+from failsoft.framework.audit.trail import AuditLog
+from failsoft.framework.call.runtime import default_runtime
+from failsoft.framework.call.toolset import BaseTool
+from failsoft.framework.errors import ToolError, catalogue
+from failsoft.framework.settings import EnvironmentSettings, Settings, unknown_variables
+from failsoft.framework.state.steps import looked_at
+from failsoft.framework.state.store import StateStore
+from failsoft.recovery import RecoveryManager
+from failsoft.server.lifecycle import faults_of
+from failsoft.server.sources import find_toolsets
 
-if TYPE_CHECKING:
-    from failsoft.cli.checks.installation import Checkup
-
-__all__ = ["doctor"]
+_REQUIREMENT = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def doctor(
@@ -27,7 +44,7 @@ def doctor(
     *,
     app: App = None,
     root: Root = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
+    as_json: AsJson = False,
     security: Annotated[bool, typer.Option("--security", help="List security risks only.")] = False,
 ) -> None:
     """Show settings, versions and toolsets, and any problems with them.
@@ -41,15 +58,13 @@ def doctor(
       failsoft doctor --app library:Library
       failsoft doctor --security
     """
+    target = Target(toolsets or (), app, root=root, command="failsoft doctor {}")
     if security:
-        _show_open(app, root, as_json=as_json)
+        _show_open(target, as_json=as_json)
         return
-    from failsoft.cli.checks.installation import check_up  # noqa: PLC0415 - `failsoft --help` needs none of this
-    from failsoft.cli.targets.toolsets import CommandTarget  # noqa: PLC0415 - the same
-
     with divert_output():
-        found = check_up(CommandTarget(toolsets or (), app, root, "failsoft doctor {}"))
-    screen = open_screen()
+        found = _check_up(target)
+    screen = Screen()
     if as_json:
         remarks = [dataclasses.asdict(remark) for remark in found.remarks]
         screen.json({"healthy": found.healthy, "remarks": remarks, **found.sections})
@@ -59,17 +74,15 @@ def doctor(
         raise typer.Exit(ExitCode.FAILED)
 
 
-def _show_open(app: str | None, root: Sequence[Path] | None, *, as_json: bool) -> None:
-    from failsoft.cli.checks.security import SecurityFinding, findings, made_toolsets  # noqa: PLC0415 - `failsoft --help` needs no tools
-    from failsoft.framework.settings import Settings  # noqa: PLC0415 - the same
-
-    tools = made_toolsets(app, root)
+def _show_open(target: Target, *, as_json: bool) -> None:
+    with divert_output():
+        tools = target.tools()
     trails = [tool.audit if tool.audit is not None else tool.runtime.audit for tool in tools]
     logs = [path for trail in trails if isinstance(path := getattr(trail, "path", None), Path)]
     roots = [Path(one) for tool in tools for one in getattr(tool, "roots", ())]
     found = findings(Settings.load(), roots, logs)
     found += [SecurityFinding(*risk) for tool in tools for risk in getattr(tool, "open_risks", tuple)()]
-    screen = open_screen()
+    screen = Screen()
     if as_json:
         screen.json({"closed": not found, "findings": [dataclasses.asdict(one) for one in found]})
     else:
@@ -79,7 +92,7 @@ def _show_open(app: str | None, root: Sequence[Path] | None, *, as_json: bool) -
         raise typer.Exit(ExitCode.FAILED)
 
 
-def _show(screen: Screen, found: Checkup) -> None:
+def _show(screen: Screen, found: _Checkup) -> None:
     facts = found.sections
     for toolset in facts["toolsets"]:
         if toolset["named"]:
@@ -111,3 +124,249 @@ def _setting(row: dict[str, Any]) -> tuple[str, str, str]:
     value = row["value"]
     shown = "-" if value in (None, "", [], {}) else value if isinstance(value, str) else json.dumps(value, default=str)
     return row["variable"], shown, row["source"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Remark:
+    """A fault (`error`), or a setting that works but is probably not intended (`warning`)."""
+
+    severity: Literal["error", "warning"]
+    about: str
+    message: str
+
+
+@dataclass(slots=True)
+class _Checkup:
+    """All facts as JSON values by section, with remarks."""
+
+    sections: dict[str, Any] = field(default_factory=dict)
+    remarks: list[_Remark] = field(default_factory=list)
+
+    @property
+    def healthy(self) -> bool:
+        """Whether there are no errors; warnings do not count."""
+        return all(remark.severity != "error" for remark in self.remarks)
+
+    def broken(self, about: str, message: str) -> None:
+        """Add an error."""
+        self.remarks.append(_Remark("error", about, message))
+
+    def warn(self, about: str, message: str) -> None:
+        """Add a warning."""
+        self.remarks.append(_Remark("warning", about, message))
+
+
+def _check_up(target: Target) -> _Checkup:
+    """Return the facts about this installation; faults are collected and do not raise."""
+    found = _Checkup()
+    found.sections["versions"] = _versions(found)
+    settings, faults = _load(found)
+    found.sections["settings"] = _settings(found, settings, faults)
+    for fault in catalogue.faults():
+        found.broken("catalogue", fault)
+    found.sections["toolsets"] = [] if settings is None else _toolsets(found, target)
+    found.sections["recovery"] = [] if settings is None else _recovery(found)
+    found.sections["state"] = _state(found, settings)
+    found.sections["audit"] = _audit(found, settings)
+    found.sections["metrics"] = _metrics(settings)
+    found.sections["cache"] = _cache(found)
+    return found
+
+
+def _versions(found: _Checkup) -> dict[str, str | None]:
+    versions: dict[str, str | None] = {"failsoft": __version__, "python": platform.python_version()}
+    for requirement in requires("failsoft") or ():
+        if "extra ==" in requirement:
+            continue
+        matched = _REQUIREMENT.match(requirement)
+        name = matched[0] if matched else requirement
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            versions[name] = None
+            found.broken(name, "this dependency is not installed")
+    return versions
+
+
+def _load(found: _Checkup) -> tuple[Settings | None, str]:
+    """Return the settings; or None and the faults."""
+    try:
+        return Settings.load(), ""
+    except ToolError as error:
+        found.broken("settings", error.message)
+        return None, error.message
+
+
+def _settings(found: _Checkup, settings: Settings | None, faults: str) -> list[dict[str, Any]]:
+    if settings is not None:
+        _look_for_open_doors(found, settings)
+    return _rows(Settings, settings, faults)
+
+
+def _rows(
+    model: type[EnvironmentSettings], values: EnvironmentSettings | None, faults: str = ""
+) -> list[dict[str, Any]]:
+    """Return each setting with its variable, value and source."""
+    rows = []
+    for name, variables in model.variables().items():
+        about = model.model_fields[name]
+        source = next((variable for variable in variables if variable in os.environ), "default")
+        value = getattr(values, name) if values is not None else _as_written(source, about.default, faults)
+        rows.append(
+            {
+                "name": name,
+                "variable": variables[0],
+                "value": _shown(value),
+                "source": source,
+                "description": about.description or "",
+            }
+        )
+    return rows
+
+
+def _as_written(source: str, default: Any, faults: str) -> Any:
+    """Return what to show for a setting when settings cannot be loaded: never its value, which may be a secret."""
+    if source == "default":
+        return default
+    return "not usable" if f"{source} " in faults else "(set)"
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, SecretStr):
+        return "(hidden)"
+    if isinstance(value, Path):
+        return str(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _look_for_misspelt_variables(found: _Checkup, tools: Sequence[BaseTool]) -> None:
+    models: list[type[EnvironmentSettings]] = [
+        Settings,
+        *(type(tool.settings) for tool in tools if tool.settings is not None),
+    ]
+    for name, closest in unknown_variables(models).items():
+        found.warn(name, "no setting has this name" + (f"; did you mean {closest}?" if closest else ""))
+
+
+def _look_for_open_doors(found: _Checkup, settings: Settings) -> None:
+    if settings.environment != "production":
+        return
+    if settings.debug_stack:
+        found.warn("debug_stack", "callers see stack traces in production")
+    if settings.detail_level != "minimal":
+        found.warn("detail", f"callers see details ({settings.detail_level}) in production")
+
+
+def _toolsets(found: _Checkup, target: Target) -> list[dict[str, Any]]:
+    """Return the facts about each toolset: those named on the command line first, then the installed ones."""
+    known = find_toolsets()
+    made: list[BaseTool] = []
+
+    def rows(wanted: Target, package: str, *, named: bool) -> list[dict[str, Any]]:
+        broken: list[dict[str, Any]] = []
+
+        def note(name: str, error: ToolError) -> None:
+            is_left_out = name in known and "extra" in (error.details or {})  # without its extra: not an error
+            (found.warn if is_left_out else found.broken)(f"toolset {name}" if name in known else name, error.message)
+            if name in known:
+                facts: dict[str, Any] = {"package": package, "operations": {}, "settings": [], "named": named}
+                broken.append({"name": name, **facts, "error": error.message})
+
+        tools = wanted.tools(on_fault=note)
+        made.extend(tools)
+        return [{**_described(found, tool, package, target.root), "named": named} for tool in tools] + broken
+
+    shown: list[dict[str, Any]] = []
+    if app := target.app or (target.project.app if target.project else ""):
+        shown += rows(Target((), target.app, root=target.root), app, named=True)
+    others = sorted(known, key=lambda name: (name not in target.toolsets, name))
+    for name in [*(name for name in target.toolsets if name not in known), *others]:
+        package = dist.name if name in known and (dist := known[name].dist) else "" if name in known else name
+        shown += rows(Target((name,), root=target.root), package, named=name in target.toolsets)
+    _look_for_misspelt_variables(found, made)
+    return shown
+
+
+def _described(found: _Checkup, tool: BaseTool, package: str, root: Sequence[Path] | None) -> dict[str, Any]:
+    """Describe a toolset, and run the self-audit of a governed one as a server does before its first call.
+
+    Without a root it uses the current folder, where it may never be served, so faults are warnings then.
+    """
+    note = found.warn if root is None else found.broken
+    faults = faults_of(tool)
+    for fault in faults:
+        note(f"toolset {tool.name}", fault)
+    settings = [] if tool.settings is None else _rows(type(tool.settings), tool.settings)
+    return {
+        "name": tool.name,
+        "package": package,
+        "operations": tool.describe(),
+        "settings": settings,
+        "self_audit": faults,
+    }
+
+
+def _recovery(found: _Checkup) -> list[str]:
+    try:
+        engine = default_runtime().recovery
+    except Exception as error:  # noqa: BLE001 - a part that cannot be made is what a doctor is asked about
+        found.broken("runtime", f"{type(error).__name__}: {error}")
+        return []
+    return engine.describe() if isinstance(engine, RecoveryManager) else []
+
+
+def _state(found: _Checkup, settings: Settings | None) -> dict[str, Any]:
+    """Contact the shared store: without it calls work, but replicas do not share state."""
+    if settings is None or settings.state_url is None:
+        return {"mode": "this process"}
+    try:
+        is_available = asyncio.run(_answers(default_runtime().state))
+    except Exception as error:  # noqa: BLE001 - as above
+        found.broken("FAILSOFT_STATE_URL", str(error))
+        return {"mode": "shared", "available": False}
+    if not is_available:
+        found.broken("FAILSOFT_STATE_URL", "the store does not answer, so each process keeps a state of its own")
+    return {"mode": "shared", "available": is_available}
+
+
+async def _answers(store: StateStore) -> bool:
+    await store.change(looked_at, "doctor:check")
+    is_available = bool(getattr(store, "is_available", True))
+    await store.close()
+    return is_available
+
+
+def _audit(found: _Checkup, settings: Settings | None) -> dict[str, Any]:
+    """Check the audit log: if it cannot be written, every failure becomes AUDIT_LOG_FAILED."""
+    if settings is None or settings.audit_path is None:
+        return {"mode": "off"}
+    usable = True
+    try:
+        if (log := AuditLog.from_settings(settings)) is not None:
+            log.check()
+    except ToolError as error:
+        usable = False
+        found.broken("FAILSOFT_AUDIT_PATH", error.message)
+    return {"mode": "on", "path": str(settings.audit_path), "usable": usable}
+
+
+def _metrics(settings: Settings | None) -> dict[str, Any]:
+    return {"mode": "off" if settings is None or not settings.metrics_enabled else "on"}
+
+
+def _cache(found: _Checkup) -> dict[str, Any]:
+    folder = user_cache_path("failsoft")
+    writable = _can_write(folder, make=True)
+    if not writable:
+        found.warn("cache", f"{folder} cannot be written; search indexes are kept in memory and built at each start")
+    return {"folder": str(folder), "writable": writable}
+
+
+def _can_write(folder: Path, *, make: bool = False) -> bool:
+    try:
+        if make:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from failsoft.cli.exits import ExitCode
-from failsoft.cli.faults import usage
+from failsoft.cli.errors import ExitCode, usage
 from failsoft.cli.options import App, Root, Token, Toolsets, Url
-from failsoft.cli.screen.terminal import open_screen
+from failsoft.cli.screen import Screen, divert_output
+from failsoft.cli.target import Target
+from failsoft.framework.call.bound import Toolbox
+from failsoft.framework.lint import LintFinding, description_faults, lint_descriptions, lint_toolbox
 
 if TYPE_CHECKING:
-    from failsoft.framework.lint import LintFinding
+    from mcp import Client
+    from mcp_types import Tool
 
-__all__ = ["lint"]
+_PROBE = {"failsoft_lint_no_such_parameter": 1}
 
 
 def lint(
@@ -47,10 +50,9 @@ def lint(
       failsoft lint --app library --strict
       failsoft lint --url http://127.0.0.1:8321
     """
-    names, findings = (
-        _remote(url, token, strict=strict) if url is not None else _local(toolsets or (), app, root, strict=strict)
-    )
-    screen = open_screen()
+    target = Target(toolsets or (), app, url=url, token=token, root=root, command="failsoft lint {}")
+    names, findings = target.ask(partial(_remote, strict=strict)) if url is not None else _local(target, strict=strict)
+    screen = Screen()
     if as_json:
         screen.json([dataclasses.asdict(finding) for finding in findings])
     elif findings:
@@ -63,15 +65,7 @@ def lint(
         raise typer.Exit(ExitCode.FAILED)
 
 
-def _local(
-    toolsets: Sequence[str], app: str | None, root: Sequence[Path] | None, *, strict: bool
-) -> tuple[Sequence[str], list[LintFinding]]:
-    from failsoft.cli.screen.own_output import divert_output  # noqa: PLC0415 - `failsoft --help` needs none of this
-    from failsoft.cli.targets.toolsets import CommandTarget  # noqa: PLC0415 - the same
-    from failsoft.framework.call.bound import Toolbox  # noqa: PLC0415 - the same
-    from failsoft.framework.lint import lint_descriptions, lint_toolbox  # noqa: PLC0415 - the same
-
-    target = CommandTarget(toolsets, app, root, "failsoft lint {}")
+def _local(target: Target, *, strict: bool) -> tuple[Sequence[str], list[LintFinding]]:
     if not target.is_named:
         raise usage(message="There is nothing to check: name a toolset or an application.", hint="failsoft lint docs")
     with divert_output():
@@ -80,7 +74,57 @@ def _local(
         return box.names, list(dict.fromkeys([*findings, *lint_descriptions(box)])) if strict else findings
 
 
-def _remote(url: str, token: str | None, *, strict: bool) -> tuple[Sequence[str], list[LintFinding]]:
-    from failsoft.cli.checks.remote_lint import lint_remote  # noqa: PLC0415 - the same
+async def _remote(client: Client, *, strict: bool) -> tuple[Sequence[str], list[LintFinding]]:
+    """Return the names of the server's tools, and the findings.
 
-    return lint_remote(url, token, strict=strict)
+    Only tools that are declared read-only are called, with one parameter that does not exist.
+    """
+    tools = (await client.list_tools()).tools
+    names = [tool.name for tool in tools]
+    findings = [LintFinding(tool.name, "", rule, text) for tool in tools for rule, text in _declared(tool)]
+    if strict:
+        findings += [LintFinding(tool.name, "", rule, text) for tool in tools for rule, text in _described(tool)]
+    for tool in tools:
+        if tool.annotations is not None and tool.annotations.read_only_hint:
+            result = await client.call_tool(tool.name, dict(_PROBE))
+            answer = result.structured_content or {}
+            found = _refused(answer, names, is_error=bool(result.is_error))
+            findings += [LintFinding(tool.name, _code(answer), rule, text) for rule, text in found]
+    return names, findings
+
+
+def _declared(tool: Tool) -> Iterator[tuple[str, str]]:
+    if not (tool.description or "").strip():
+        yield "description", "the tool has no description"
+    undescribed = [name for name, schema in _properties(tool).items() if not isinstance(schema, Mapping)]
+    if tool.input_schema.get("type") != "object" or undescribed:
+        yield "schema", "its input schema does not describe an object with its parameters"
+
+
+def _described(tool: Tool) -> Iterator[tuple[str, str]]:
+    hints = tool.annotations.model_dump(by_alias=True, exclude_none=True) if tool.annotations is not None else {}
+    for rule, text in description_faults(tool.title, tool.description or "", tool.input_schema, hints):
+        if tool.description or rule != "description":
+            yield rule, text
+
+
+def _properties(tool: Tool) -> Mapping[str, Any]:
+    properties = tool.input_schema.get("properties", {})
+    return properties if isinstance(properties, Mapping) else {}
+
+
+def _refused(answer: Mapping[str, Any], names: list[str], *, is_error: bool) -> Iterator[tuple[str, str]]:
+    if not is_error:
+        yield "unknown_argument", "an argument that it does not have is ignored instead of refused"
+        return
+    if not _code(answer):
+        yield "code", "a refused call has no error code in its structured content"
+    step = (answer.get("error") if isinstance(answer.get("error"), Mapping) else answer).get("next_step")  # type: ignore[union-attr]  # a mapping either way
+    if isinstance(step, Mapping) and step.get("tool") not in names:
+        yield "next_step", f"names the tool '{step.get('tool')}', which this server does not have"
+
+
+def _code(answer: Mapping[str, Any]) -> str:
+    error = answer.get("error")
+    inner = error if isinstance(error, Mapping) else answer
+    return str(inner.get("code") or inner.get("error_code") or "")

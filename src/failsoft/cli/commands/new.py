@@ -11,11 +11,9 @@ from typing import Annotated
 
 import typer
 
-from failsoft.cli.faults import usage
+from failsoft.cli.errors import usage
 from failsoft.framework.errors import AlreadyExists
 from failsoft.framework.text import bounded
-
-__all__ = ["new"]
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_.][A-Za-z0-9]+)*")
 _TAKEN = frozenset({"failsoft", "mcp", "pydantic", "tests", "test"})

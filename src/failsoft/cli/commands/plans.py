@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from failsoft.cli.exits import ExitCode
-from failsoft.cli.faults import missing, usage
-from failsoft.cli.screen.terminal import open_screen
+from failsoft.cli.errors import ExitCode, missing, usage
+from failsoft.cli.screen import Screen
 
 if TYPE_CHECKING:
     from failsoft.tools.workspace.register import Plan, PlanRegister
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     Registers = Sequence[tuple[PlanRegister, str]]  # each with the workspace that it is for
     Found = Sequence[tuple[PlanRegister, Plan]]
 
-__all__ = ["approve", "list", "withdraw"]
 
 T = TypeVar("T")
 Hash = Annotated[str, typer.Argument(metavar="PLAN_HASH", help="A plan, by its hash or the beginning of it.")]
@@ -45,7 +43,7 @@ def list(  # noqa: A001 - the name of the command
     found = [plan for _, plan in _with_plans(_all, root)]
     if plan_hash is not None:
         found = [_chosen(found, plan_hash)]
-    screen = open_screen()
+    screen = Screen()
     if as_json:
         screen.json([{**plan.shown_to(""), "workspace_root": plan.workspace_root} for plan in found])
         return
@@ -82,10 +80,10 @@ def withdraw(plan_hash: Hash, *, root: Folder = None) -> None:
 
 def _finish(outcome: str, plan: Plan, *, done: str) -> None:
     if outcome == "missing":
-        open_screen().text(f"the plan {plan.plan_hash} was withdrawn meanwhile, or has expired")
+        Screen().text(f"the plan {plan.plan_hash} was withdrawn meanwhile, or has expired")
         raise typer.Exit(ExitCode.FAILED)
     _show(plan)
-    open_screen().text(done)
+    Screen().text(done)
 
 
 def _show(plan: Plan, *, whole: bool = False) -> None:
@@ -101,7 +99,7 @@ def _show(plan: Plan, *, whole: bool = False) -> None:
     ]
     if whole and plan.body:
         lines += ["", *(printable(line) for line in plan.body.splitlines())]
-    open_screen().text("\n".join(lines))
+    Screen().text("\n".join(lines))
 
 
 async def _one(registers: Registers, plan_hash: str) -> tuple[PlanRegister, Plan]:

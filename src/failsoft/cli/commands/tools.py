@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from failsoft.cli.options import App, Root, Token, Toolsets, Url
-from failsoft.cli.screen.screen import Screen
-from failsoft.cli.screen.terminal import open_screen
-
-if TYPE_CHECKING:
-    from failsoft.framework.call.bound import BoundOperation
-
-__all__ = ["tools"]
+from failsoft.cli.screen import Screen, counted, divert_output
+from failsoft.cli.target import Target
+from failsoft.framework.call.bound import BoundOperation, Toolbox
+from failsoft.framework.call.chain import strategy_name
+from failsoft.server.protocol.tools import describe_tool
 
 _BYTES_A_TOKEN = 4
 """About what tokenizers make of JSON and English."""
@@ -43,15 +41,17 @@ def tools(
       failsoft tools --app library --details
       failsoft tools --url http://127.0.0.1:8321
     """
+    target = Target(toolsets or (), app, url=url, token=token, root=root, command="failsoft tools {}")
     if url is not None:
-        from failsoft.cli.targets.remote import list_remote  # noqa: PLC0415 - half a second that local tools save
-
-        listed = [_listed(tool) for tool in list_remote(url, token)]
-        chains: Mapping[str, Any] = {}
+        described, chains = target.ask(_remote), {}
     else:
-        listed, chains = _local(toolsets or (), app, root)
+        with divert_output():
+            box = Toolbox(target.tools())
+        described = [describe_tool(bound) for bound in box]
+        chains = {bound.name: _limits(bound) for bound in box}
+    listed = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in described]
     entries = [_entry(tool, chains) for tool in listed]
-    screen = open_screen()
+    screen = Screen()
     if as_json:
         screen.json({"tools": entries, "bytes": sum(entry["bytes"] for entry in entries)})
         return
@@ -62,27 +62,17 @@ def tools(
         rows = [(entry["name"], str(entry["bytes"]), _first_line(entry["description"])) for entry in entries]
         screen.rows(("tool", "bytes", "description"), rows)
     total = sum(entry["bytes"] for entry in entries)
-    screen.text(f"{len(entries)} tools, {total} bytes in tools/list (about {total // _BYTES_A_TOKEN} tokens).")
+    screen.text(
+        f"{counted(len(entries), 'tool')}, {total} bytes in tools/list (about {total // _BYTES_A_TOKEN} tokens)."
+    )
 
 
-def _local(
-    toolsets: Sequence[str], app: str | None, root: Any
-) -> tuple[list[dict[str, Any]], Mapping[str, Mapping[str, Any]]]:
-    from failsoft.cli.screen.own_output import divert_output  # noqa: PLC0415 - `failsoft --help` needs none of this
-    from failsoft.cli.targets.toolsets import CommandTarget, installed_tools  # noqa: PLC0415 - the same
-    from failsoft.framework.call.bound import Toolbox  # noqa: PLC0415 - the same
-    from failsoft.server.protocol.tools import describe_tool  # noqa: PLC0415 - the same
-
-    target = CommandTarget(toolsets, app, root, "failsoft tools {}")
-    with divert_output():
-        box = Toolbox(target.tools() if target.is_named else installed_tools(root))
-    return [_listed(describe_tool(bound)) for bound in box], {bound.name: _limits(bound) for bound in box}
+async def _remote(client: Any) -> list[Any]:
+    return list((await client.list_tools()).tools)
 
 
 def _limits(bound: BoundOperation) -> Mapping[str, Mapping[str, Any]]:
     """Return the options of the time limit and of the strategies of an operation, by name."""
-    from failsoft.framework.call.chain import strategy_name  # noqa: PLC0415 - `failsoft --help` needs none of this
-
     found: dict[str, Mapping[str, Any]] = {"deadline": {"timeout_s": bound.timeout_s}}
     for strategy in bound.strategies:
         values = (
@@ -91,11 +81,6 @@ def _limits(bound: BoundOperation) -> Mapping[str, Mapping[str, Any]]:
         found[strategy_name(strategy)] = {
             name: value for name, value in values.items() if isinstance(value, (int, float, str))
         }
-    return found
-
-
-def _listed(tool: Any) -> dict[str, Any]:
-    found: dict[str, Any] = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
     return found
 
 

@@ -56,7 +56,7 @@ from failsoft.tools.workspace.errors import (
 )
 from failsoft.tools.workspace.files.excerpt import excerpt
 from failsoft.tools.workspace.files.fault_mapping import to_root_error
-from failsoft.tools.workspace.files.session_files import Guard, SessionFiles, WriteCheck
+from failsoft.tools.workspace.files.session_files import SessionFiles, WriteCheck
 from failsoft.tools.workspace.files.walking import files_below
 from failsoft.tools.workspace.gate import SessionGate
 from failsoft.tools.workspace.plans import PlanDraft, Plans
@@ -76,7 +76,7 @@ from failsoft.tools.workspace.results import (
     WrittenFile,
     WrittenReport,
 )
-from failsoft.tools.workspace.scope import PlanCheck, lint, plan_of
+from failsoft.tools.workspace.scope import Guard, PlanCheck, lint, plan_of
 from failsoft.tools.workspace.sessions.roles import Power, Roles
 from failsoft.tools.workspace.sessions.root_identity import root_identity
 from failsoft.tools.workspace.sessions.sessions import Session, Sessions

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from failsoft.cli.targets.toolsets import CommandTarget
 from failsoft.framework.audit.places import default_head, default_key_file
-from failsoft.framework.call.toolset import BaseTool
-from failsoft.framework.errors import ToolError
 from failsoft.framework.files import state_folder
 from failsoft.framework.settings import Settings
-from failsoft.server.sources import find_toolsets
 
 _OTHERS_READ = stat.S_IRGRP | stat.S_IROTH | stat.S_IXGRP | stat.S_IXOTH
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -53,19 +48,6 @@ def findings(settings: Settings, roots: Sequence[Path], logs: Sequence[Path]) ->
         *_of_modes(settings, known_logs),
         *_of_roots(settings, roots, known_logs),
     ]
-
-
-def made_toolsets(app: str | None, root: Sequence[Path] | None) -> list[BaseTool]:
-    """Return the toolsets that are installed, or that the app names; those that cannot be made are left out."""
-    made: list[BaseTool] = []
-    targets = [
-        *(CommandTarget((name,), root=root) for name in find_toolsets()),
-        *([CommandTarget((), app, root)] if app else []),
-    ]
-    for target in targets:
-        with suppress(ToolError):
-            made += target.tools()
-    return made
 
 
 def _of_tokens(settings: Settings) -> Iterator[SecurityFinding]:

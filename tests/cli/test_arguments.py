@@ -82,10 +82,10 @@ def test_a_bare_word_is_offered_as_the_first_required_argument() -> None:
 
 
 def test_arguments_may_be_a_json_object() -> None:
-    assert from_json('{"limit": 5}') == {"limit": 5}
+    assert from_json('{"limit": 5}', "search") == {"limit": 5}
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '"a"', "5", "[" * 100_000])
 def test_json_that_is_no_object_is_refused(text: str) -> None:
     with pytest.raises(InvalidParameter):
-        from_json(text)
+        from_json(text, "search")

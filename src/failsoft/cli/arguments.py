@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from failsoft.cli.faults import usage
+from failsoft.cli.errors import usage
 from failsoft.framework.arguments.schemas import Schema, alternatives, enumerated, kinds_of
 from failsoft.framework.text import bounded, json_type
 
@@ -29,13 +29,13 @@ def from_words(words: Sequence[str], schema: Schema) -> dict[str, Any]:
     return {key: _value(key, values, schema) for key, values in given.items()}
 
 
-def from_json(text: str) -> dict[str, Any]:
-    """Return the arguments in a JSON object.
+def from_json(text: str, operation: str) -> dict[str, Any]:
+    """Return the arguments of an operation in a JSON object.
 
     Raises:
         INVALID_PARAM: It is not JSON, or not an object.
     """
-    example = 'failsoft call search_documents --json \'{"query": "install"}\''
+    example = f'failsoft call {operation} --json \'{{"NAME": "VALUE"}}\''
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -71,7 +71,7 @@ def _read(text: str, kinds: frozenset[str]) -> Any:
     if "string" in kinds:
         return parsed if kind in {"array", "object"} & kinds else text
     if "array" in kinds and kind not in {"array", "null"} and kind not in kinds:
-        return [text]
+        return [parsed if kind == "object" else text]
     return parsed
 
 

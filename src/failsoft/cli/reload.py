@@ -1,26 +1,49 @@
-"""`serve --reload` over stdio: a relay between the client and a server that is started again when a file changes.
+"""`serve --reload`: the server is started again when a file changes; over stdio its client keeps the connection.
 
-The client keeps its connection: requests under way are answered before the restart, the handshake is repeated with the
-new server, and the client is notified that the list of tools may have changed.
+Over stdio a relay stands between client and server: requests under way are answered before the restart, the handshake
+is repeated with the new server, and the client is notified that the list of tools may have changed.
 """
 
 from __future__ import annotations
 
 import json
+import shlex
+import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import typer
 
-from failsoft.cli.reload.supervisor import FileWatcher, end_process
+from failsoft.framework.errors import ConfigurationError
 
+_ENDS_WITHIN_S = 15
 _DRAINS_WITHIN_S = 10.0
 _CHANGED = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
+
+
+def serve_and_reload(arguments: Sequence[str], folder: Path) -> int:
+    """Run `failsoft` with these arguments until a signal, and restart it whenever a file in the folder changes.
+
+    Raises:
+        CONFIG_ERROR: The extra `reload` is not installed.
+    """
+    watching = _watchfiles()
+    with fixed_port(arguments) as fixed:
+        watching.run_process(
+            folder,
+            target=shlex.join([sys.executable, "-m", "failsoft", *fixed]),
+            target_type="command",
+            callback=_say,
+            watch_filter=_filter(watching),
+            debounce=200,
+            sigint_timeout=_ENDS_WITHIN_S,
+        )
+    return 0
 
 
 def relay_and_reload(arguments: Sequence[str], folder: Path) -> int:
@@ -29,15 +52,56 @@ def relay_and_reload(arguments: Sequence[str], folder: Path) -> int:
     Raises:
         CONFIG_ERROR: The extra `reload` is not installed.
     """
-    changes, over = FileWatcher(folder), threading.Event()
+    watching, over = _watchfiles(), threading.Event()
     relay = _Relay([sys.executable, "-m", "failsoft", *arguments], sys.stdout.buffer)
     relay.start()
     reader = threading.Thread(target=_read, args=(relay, sys.stdin.buffer, over), daemon=True)
     reader.start()
-    while changed := changes.wait(over):
-        typer.echo(f"failsoft restarts: {changed} changed", err=True)
+    # `over` is checked at each time-out.
+    how: dict[str, Any] = {"debounce": 200, "rust_timeout": 500, "raise_interrupt": False}
+    for changes in watching.watch(folder, watch_filter=_filter(watching), stop_event=over, **how):
+        _say(changes)
         relay.restart()
     return relay.end()
+
+
+def _watchfiles() -> Any:
+    try:
+        import watchfiles  # noqa: PLC0415 - an extra, for development only
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            issue="--reload needs watchfiles", resolution="pip install 'failsoft[reload]'"
+        ) from error
+    return watchfiles
+
+
+def _filter(watching: Any) -> Any:
+    """Return the filter of what is watched: Python, TOML and JSON, without caches and virtual environments."""
+    return watching.PythonFilter(extra_extensions=(".toml", ".json"))
+
+
+def _say(changes: set[tuple[Any, str]]) -> None:
+    changed = min(Path(path).name for _, path in changes)
+    typer.echo(f"failsoft restarts: {changed} changed", err=True)
+
+
+@contextmanager
+def fixed_port(arguments: Sequence[str]) -> Iterator[list[str]]:
+    """Replace `--port 0` by a free port, so that the address stays the same across restarts.
+
+    On Linux a bound socket that does not listen reserves the port between two servers, which may nevertheless listen
+    on it, as both sides set SO_REUSEADDR; other systems would refuse that.
+    """
+    found = list(arguments)
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        for index, word in enumerate(found):
+            if word == "--port=0" or (word == "0" and index and found[index - 1] == "--port"):
+                found[index] = f"{word[:-1]}{held.getsockname()[1]}"
+        if sys.platform != "linux":
+            held.close()
+        yield found
 
 
 def _read(relay: _Relay, source: BinaryIO, over: threading.Event) -> None:
@@ -94,7 +158,7 @@ class _Relay:
             self._server.stdin.close()  # type: ignore[union-attr]  # it is a pipe
         with suppress(subprocess.TimeoutExpired):
             self._server.wait(_DRAINS_WITHIN_S)
-        code = end_process(self._server)
+        code = _end_process(self._server)
         self._writer.join()
         return code
 
@@ -133,3 +197,14 @@ def _parsed(line: bytes) -> dict[str, Any]:
     except ValueError:
         return {}
     return message if isinstance(message, dict) else {}
+
+
+def _end_process(process: subprocess.Popen[bytes]) -> int:
+    """End a process as a service manager does, and return its exit code."""
+    if process.poll() is None:
+        process.terminate()
+    try:
+        return process.wait(_ENDS_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()

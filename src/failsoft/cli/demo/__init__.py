@@ -1,1 +1,0 @@
-"""`failsoft demo`: a real client against the real server."""

@@ -1,1 +1,0 @@
-"""`serve --reload`: restart the server when a file changes."""

@@ -1,1 +1,0 @@
-"""Output of the commands: plain text, or rich on a terminal."""

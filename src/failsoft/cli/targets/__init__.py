@@ -1,1 +1,0 @@
-"""Targets of commands: toolsets, applications, running servers, and arguments of calls."""

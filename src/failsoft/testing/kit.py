@@ -1,0 +1,305 @@
+"""What tests of tools need: scripted faults, captured events, a client, a runtime, and assertions about failures."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from failsoft.framework.answer.failure import Failure
+from failsoft.framework.answer.response import ToolResponse
+from failsoft.framework.call.bound import BoundOperation
+from failsoft.framework.call.chain import Chain, Recovery, connect
+from failsoft.framework.call.run import invoke
+from failsoft.framework.call.runtime import Runtime
+from failsoft.framework.call.toolset import BaseTool
+from failsoft.framework.errors import ToolError
+from failsoft.framework.events import Event, Events
+from failsoft.framework.settings import Settings
+from failsoft.metrics import PrometheusRecorder
+from failsoft.recovery import RecoveryManager
+
+if TYPE_CHECKING:
+    import httpx2
+    from mcp import Client
+
+    from failsoft.server.sources import Tools
+
+E = TypeVar("E", bound=Event)
+
+
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """A delayed outcome.
+
+    Args:
+        seconds: The delay, on the event loop's clock.
+        then: The outcome after it: a value, an exception, another delay.
+    """
+
+    seconds: float
+    then: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hang:
+    """An outcome that never comes: the run waits until it is cancelled."""
+
+
+class FaultScript:
+    """Plays outcomes in place of a handler, one per run; the last one repeats.
+
+    An exception (an instance or a class) is raised, a `Delay` waited for, a `Hang` never ends, and anything else is
+    returned.
+
+    Args:
+        outcomes: One per run, at least one.
+
+    Examples:
+        >>> from failsoft import BaseTool, Unavailable, operation
+        >>> from failsoft.testing import InstantClock
+        >>> class Stock(BaseTool):
+        ...     @operation(read_only=True)
+        ...     async def count(self, item: str) -> int: "Count."
+        >>> script = FaultScript(Unavailable(), Delay(2.0, 7))
+        >>> clock = InstantClock()
+        >>> answer = clock.run(Stock().execute_with_error_handling("count", {"item": "tea"}, script.run))
+        >>> answer.data, len(script.calls)
+        (7, 2)
+    """
+
+    def __init__(self, *outcomes: Any) -> None:
+        if not outcomes:
+            msg = "a script needs at least one outcome"
+            raise ValueError(msg)
+        self.outcomes = outcomes
+        self.calls: list[dict[str, Any]] = []
+        """The arguments of each run."""
+
+    async def run(self, **arguments: Any) -> Any:
+        """Play the next outcome: the handler to pass to `execute_with_error_handling`."""
+        place = min(len(self.calls), len(self.outcomes) - 1)
+        self.calls.append(arguments)
+        outcome = self.outcomes[place]
+        while isinstance(outcome, Delay):
+            await asyncio.sleep(outcome.seconds)
+            outcome = outcome.then
+        if isinstance(outcome, Hang):
+            await asyncio.get_running_loop().create_future()
+        if isinstance(outcome, BaseException) or (isinstance(outcome, type) and issubclass(outcome, BaseException)):
+            raise outcome
+        return outcome
+
+    @contextmanager
+    def replaces(self, operation: Any) -> Iterator[FaultScript]:
+        """Replace an operation's handler while the block lasts, for calls of clients too.
+
+        Args:
+            operation: One of a toolset, such as `tool.get_book`.
+        """
+        if not isinstance(operation, BoundOperation):
+            msg = f"{operation!r} is no operation of a toolset: name one as `tool.operation`"
+            raise TypeError(msg)
+        function, is_async = operation.function, operation.is_async
+
+        async def play(_tool: Any, **arguments: Any) -> Any:
+            arguments.pop(operation.context_parameter or "", None)
+            return await self.run(**arguments)
+
+        operation.function, operation.is_async = play, True
+        try:
+            yield self
+        finally:
+            operation.function, operation.is_async = function, is_async
+
+
+class CapturedEvents:
+    """Records a runtime's events while a `with` block lasts.
+
+    Args:
+        source: A runtime, or its `events`.
+        kinds: The kinds to keep; none for all.
+
+    Examples:
+        >>> from failsoft import Runtime
+        >>> from failsoft.framework.events import AuditEvent
+        >>> runtime = Runtime()
+        >>> with CapturedEvents(runtime) as captured:
+        ...     runtime.events.publish(AuditEvent(ok=False, reason="full"))
+        >>> [event.reason for event in captured.of(AuditEvent)]
+        ['full']
+    """
+
+    def __init__(self, source: Runtime | Events, *kinds: type[Event]) -> None:
+        self._events = source.events if isinstance(source, Runtime) else source
+        self._kinds = kinds
+        self.all: list[Event] = []
+        """All recorded events, in order."""
+
+    def of(self, kind: type[E]) -> list[E]:
+        """Return the events of one kind, in order."""
+        return [event for event in self.all if isinstance(event, kind)]
+
+    def clear(self) -> None:
+        """Discard the events recorded so far."""
+        self.all.clear()
+
+    def __enter__(self) -> Self:
+        self._end = self._events.subscribe(self.all.append, *self._kinds)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._end()
+
+
+@asynccontextmanager
+async def connected(tools: Tools, *, mode: str = "auto", **options: Any) -> AsyncIterator[Client]:
+    """Yield an MCP client that is connected in memory to a server for these tools.
+
+    Calls go through the protocol, the server and the chain, as over stdio or HTTP.
+
+    Args:
+        tools: Toolsets, their classes, or a function that returns either.
+        mode: `auto`, `legacy` (a session, with the handshake of 2025), or a version of the protocol.
+        options: Further options of the SDK's `mcp.Client`.
+    """
+    from mcp import Client  # noqa: PLC0415 - half a second that tests of tools alone need not pay
+
+    from failsoft.server import mcp_server  # noqa: PLC0415 - the same
+
+    async with Client(mcp_server(tools), mode=mode, **options) as client:
+        yield client
+
+
+def fresh_runtime(*, settings: Settings | None = None, **parts: Any) -> Runtime:
+    """Return a runtime like the default one, with its own state, strategies and metrics.
+
+    Args:
+        settings: By default read from the environment.
+        parts: Arguments of `Runtime` that replace the fresh parts.
+    """
+    settings = settings or Settings.load()
+    parts.setdefault("recovery", RecoveryManager.default())
+    parts.setdefault("metrics", PrometheusRecorder(label_limit=settings.metrics_label_limit))
+    return Runtime(settings=settings, **parts)
+
+
+@contextmanager
+def without_recovery(*tools: BaseTool) -> Iterator[None]:
+    """Let each call of these toolsets run its handler once while the block lasts, with no strategy around it.
+
+    Nothing is repeated, waited for, cached, replaced or rejected. Limits on the whole call and idempotency keys stay.
+
+    Args:
+        tools: The toolsets.
+
+    Examples:
+        >>> import asyncio
+        >>> from failsoft import BaseTool, Unavailable, operation
+        >>> from failsoft.testing import FaultScript, without_recovery
+        >>> class Stock(BaseTool):
+        ...     @operation(read_only=True)
+        ...     async def count(self, item: str) -> int: "Count."
+        >>> stock, script = Stock(), FaultScript(Unavailable(), 7)
+        >>> with without_recovery(stock), script.replaces(stock.count):
+        ...     answer = asyncio.run(stock.count(item="tea"))
+        >>> answer.error.code, len(script.calls)
+        ('UNAVAILABLE', 1)
+    """
+    operations = {bound for tool in tools for bound in tool.operations.values()}
+    for bound in operations:
+        blocks, chain = _switched_off.get(bound, (0, bound.chain))
+        _switched_off[bound] = blocks + 1, chain
+        bound.use(_plain(chain))
+    try:
+        yield
+    finally:
+        for bound in operations:
+            blocks, chain = _switched_off.pop(bound)
+            if blocks > 1:
+                _switched_off[bound] = blocks - 1, chain
+            else:
+                bound.use(chain)
+
+
+_switched_off: dict[BoundOperation, tuple[int, Chain]] = {}
+"""The number of blocks around an operation, which tasks may leave in any order, and its chain outside of them."""
+
+
+def _plain(chain: Chain) -> Chain:
+    """Return a chain without the strategies, but for idempotency keys, which every operation has."""
+    dropped = [link for link in chain.recovery.links if link.place != "idempotency"]
+    links = tuple(link for link in chain.links if link.place != "recover" and link not in dropped)
+    recovery = Recovery(
+        links=[link for link in chain.recovery.links if link not in dropped],
+        derives_keys=chain.recovery.derives_keys,
+        shared=chain.recovery.shared,
+    )
+    return Chain(links, connect(links, invoke), chain.timeout_s, recovery)
+
+
+def fails_with(
+    response: ToolResponse[Any], kind: type[ToolError], *, next_step: str | None = None, **facts: Any
+) -> Failure:
+    """Assert that a response is a failure of this kind, and return it.
+
+    Args:
+        response: The answer to a call.
+        kind: The class of the error, or one above it.
+        next_step: The tool of the failure's next step; not checked if left out.
+        facts: Attributes of the failure, such as `effect="none"`.
+
+    Raises:
+        AssertionError: It is not; the message shows the actual response.
+        TypeError: It is no `ToolResponse`, but what a client returned, or a coroutine.
+    """
+    given: Any = response
+    failure: Failure | None = getattr(given, "error", given)
+    if failure is given:
+        msg = (
+            f"fails_with takes the ToolResponse of a direct call, not {type(response).__name__}: of a client's result"
+            " assert `structured_content['error']`"
+        )
+        raise TypeError(msg)
+    if failure is None:
+        msg = f"the call did not fail: {response.data!r}"
+        raise AssertionError(msg)
+    found: dict[str, Any] = {name: getattr(failure, name) for name in facts}
+    if next_step is not None:
+        facts["next_step"] = next_step
+        found["next_step"] = failure.next_step.tool if failure.next_step is not None else None
+    if not isinstance(failure.exception, kind) or found != facts:
+        msg = f"expected {kind.__name__} with {facts}, not {failure.code} with {found}: {failure.message}"
+        raise AssertionError(msg)
+    return failure
+
+
+def http_error(
+    status: int, *, retry_after: float | None = None, url: str = "http://service.test/"
+) -> httpx2.HTTPStatusError:
+    """Return the exception that httpx2 raises for an HTTP error status.
+
+    Args:
+        status: The status, such as 429.
+        retry_after: The seconds of the `Retry-After` header; by default there is no header.
+        url: The URL of the request.
+
+    Examples:
+        >>> http_error(429, retry_after=2).response.headers["retry-after"]
+        '2'
+    """
+    import httpx2  # noqa: PLC0415 - 100 ms, only for this function
+
+    headers = (
+        {}
+        if retry_after is None
+        else {"Retry-After": str(round(retry_after) if retry_after == round(retry_after) else retry_after)}
+    )
+    request = httpx2.Request("GET", url)
+    response = httpx2.Response(status, headers=headers, request=request)
+    return httpx2.HTTPStatusError(f"status {status}", request=request, response=response)

@@ -84,7 +84,7 @@ SAID: list[tuple[str, str, dict[str, Any], str]] = [
         "edit",
         "multi_edit",
         {"file_path": "$ROOT/menu.txt", "edits": [EDIT]},
-        'Nothing was changed: the old_string of edit 0 is not in "menu.txt"; copy it from the excerpt.',
+        'Nothing was changed: the old_string of edit 0 is not in "menu.txt"; nothing in it begins alike, so',
     ),
     ("docs", "search_documents", {"query": "x", "limt": 5}, "No parameter `limt`; did you mean `limit`?"),
     ("docs", "list_documents", {"doc_type": "guides"}, 'No document type "guides"; types: document.'),

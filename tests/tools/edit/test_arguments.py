@@ -49,7 +49,7 @@ CASES: list[tuple[Any, str, list[str]]] = [
     (
         single(edits=(change("a", 1), change("", ""), change("a", ""))),
         "EMPTY_OLD_STRING",
-        ["edits.0.new_string", "edits.1.old_string", "edits.2.old_string"],
+        ["edits.0.new_string", "edits.1.old_string"],  # repetitions are looked for once all edits are well-formed
     ),
     (single(5, edits=()), "EMPTY_EDITS", ["file_path", "edits"]),
     (single(edits=(), surplus=1), "EMPTY_EDITS", ["edits", "surplus"]),

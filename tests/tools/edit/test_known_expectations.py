@@ -249,7 +249,7 @@ def test_faults_of_two_paths_of_a_batch_are_both_listed(desk: Desk) -> None:
         {
             "files": [
                 {"file_path": "relative.ts", "edits": [change("a", "b")]},
-                {"file_path": str(desk.file()), "edits": [change("a", "b"), change("a", "c")]},
+                {"file_path": str(desk.file()), "edits": [change("a", "b"), change("", "c")]},
             ]
         },
     )

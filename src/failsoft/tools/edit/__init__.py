@@ -14,7 +14,6 @@ from failsoft.tools.edit.errors import (
     ReadOnlyFs,
     RelativePath,
     SymlinkLoop,
-    TooManyEdits,
     WriteFailed,
 )
 from failsoft.tools.edit.toolset import Edit
@@ -38,6 +37,5 @@ __all__ = [
     "ReadOnlyFs",
     "RelativePath",
     "SymlinkLoop",
-    "TooManyEdits",
     "WriteFailed",
 ]

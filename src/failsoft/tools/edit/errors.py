@@ -75,21 +75,6 @@ class DuplicateOldString(InvalidArgument):
     )
 
 
-class TooManyEdits(InvalidArgument):
-    """A call has more edits than one call may have.
-
-    Raised when: the edits of all files together exceed the limit.
-    Caller: split the edits over several calls.
-    Operator: raise `FAILSOFT_EDIT_MAX_EDITS` if larger calls are wanted.
-    """
-
-    edits: Public[int]
-    limit: Public[int]
-    code = "TOO_MANY_EDITS"
-    message = "The call has {edits} edits, and one call may have {limit}."
-    hints = ("Split the edits over several calls",)
-
-
 class MatchNotFound(Conflict):
     """The text that an edit looks for is not in the file.
 

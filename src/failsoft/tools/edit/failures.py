@@ -19,7 +19,7 @@ from failsoft.tools.files.faults import FileNotFound
 
 _PREVIEW = 40
 """Characters of an `old_string` that identify an edit."""
-_LISTED_AT_MOST = 100
+LISTED_AT_MOST = 100
 _IN_WORDS_AT_MOST = 5
 CONTEXT_BYTES_AT_MOST = 10_000
 """Bytes of a whole context as JSON, even where that escapes all but ASCII, as many encoders do."""
@@ -30,7 +30,8 @@ _COMPARED_AT_MOST = 2_000_000
 _AROUND_MISSING = 7
 _AROUND_MATCH = 3
 _LOCATIONS_AT_MOST = 5
-_PREFIXES = (20, 10, 5)
+_NEAR_FROM = 5
+"""Characters of an `old_string` that a text has to share with it to count as a near miss."""
 
 
 def failed_edit(request: EditRequest, file: FileRequest, failed: FailedEdit) -> ToolError:
@@ -42,11 +43,14 @@ def failed_edit(request: EditRequest, file: FileRequest, failed: FailedEdit) -> 
     later = later_failures(failed, file.edits)
     facts["details"] = {"also_failed": [{"edit_index": one.edit_index, "error_code": _code_of(one)} for one in later]}
     if failed.is_missing:
-        excerpt = "the excerpt" if index == 0 else "the excerpt, which shows that text"
+        context = missing_context(failed)
+        said = "nothing in it begins alike, so the excerpt shows the start of the file"
+        if "line" in context:
+            said = f"the text departs from it at line {context['line']}; copy it from the excerpt"
         return MatchNotFound(
             **facts,
-            message=f"{began} is not in {name}{after}; copy it from {excerpt}.{_as_well(later)}",
-            context=missing_context(failed),
+            message=f"{began} is not in {name}{after}; {said}.{_as_well(later)}",
+            context=context,
             edit_status=_edit_status(file.edits, index, _code_of(failed), "old_string is not in the file"),
         )
     context = ambiguous_context(failed)
@@ -72,11 +76,11 @@ def failed_batch(request: EditRequest, errors: Mapping[int, ToolError]) -> ToolE
     error = errors[indices[0]]
     if request.is_several:
         status = [entry for index in indices for entry in _status_of(request, index, errors[index])]
-        error.details |= {"edit_status": status[:_LISTED_AT_MOST]} if status else {}
+        error.details |= {"edit_status": status[:LISTED_AT_MOST]} if status else {}
     failures = [failure for index in indices for failure in _failures(request, index, errors[index])]
     if len(failures) == 1:
         return error
-    error.details["failures"] = failures[:_LISTED_AT_MOST]
+    error.details["failures"] = failures[:LISTED_AT_MOST]
     others = indices[1:]
     if isinstance(error, FileNotFound):
         missing = [index for index in indices if isinstance(errors[index], FileNotFound)]
@@ -118,6 +122,22 @@ def _edit_status(edits: Sequence[TextEdit], failed: int, code: str, said: str) -
     ]
 
 
+def status_of_faulty(edits: Sequence[Mapping[str, Any]], codes: Mapping[int, str]) -> list[dict[str, Any]]:
+    """Return the edits of a refused list that are at fault, with their codes, and those after the first of them.
+
+    Args:
+        edits: The edits as received.
+        codes: The code of each faulty edit, by its index; at least one.
+    """
+    status: list[dict[str, Any]] = []
+    for index in range(min(codes), len(edits)):
+        code, old = codes.get(index), edits[index].get("old_string") if isinstance(edits[index], Mapping) else None
+        entry = {"status": "skipped"} if code is None else {"status": "failed", "error_code": code}
+        preview = {"old_string_preview": old[:_PREVIEW]} if isinstance(old, str) else {}
+        status.append({"edit_index": index, **entry, **preview})
+    return status
+
+
 def _failures(request: EditRequest, index: int, error: ToolError) -> list[dict[str, Any]]:
     """Return every failure of one file, as the answer lists them."""
     file = {"file_index": index, "file_path": request.files[index].path}
@@ -138,9 +158,16 @@ def _in_words(request: EditRequest, index: int, error: ToolError) -> str:
 
 
 def missing_context(failed: FailedEdit) -> dict[str, Any]:
-    """Return the lines around the match of the longest prefix, else the head of the file."""
-    place = _near_miss(failed.text, failed.sought)
-    return {"snippet": window(failed.text, place, _AROUND_MISSING, is_filled=True)}
+    """Return the lines around the nearest text with the line at which it departs, else the head of the file."""
+    near = _near_miss(failed.text, failed.sought)
+    if near is None:
+        return {"snippet": window(failed.text, 0, _AROUND_MISSING, is_filled=True)}
+    place, departure = near
+    is_shown = failed.text.count("\n", place, departure) < _AROUND_MISSING
+    return {
+        "line": failed.text.count("\n", 0, departure) + 1,
+        "snippet": window(failed.text, place if is_shown else departure, _AROUND_MISSING, is_filled=True),
+    }
 
 
 def ambiguous_context(failed: FailedEdit) -> dict[str, Any]:
@@ -195,13 +222,21 @@ def _count(text: str, sought: str, begin: int) -> int:
     return count + text.count(sought, begin)
 
 
-def _near_miss(text: str, sought: str) -> int:
-    """Return the first match of the longest of a few prefixes; the head of the text if none matches."""
-    for length in _PREFIXES:
-        place = text.find(sought[:length])
-        if place >= 0:
-            return place
-    return 0
+def _near_miss(text: str, sought: str) -> tuple[int, int] | None:
+    """Return where the longest prefix that is in the text begins, and where the text departs from it.
+
+    None if that is too short to say anything. If only the indentation differs, the text departs where its line begins.
+    """
+    low, high = 0, len(sought) - 1
+    while low < high:  # a text that has a prefix has every shorter one
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if sought[:middle] in text else (low, middle - 1)
+    if len(sought[:low].lstrip()) >= _NEAR_FROM:
+        place = text.find(sought[:low])
+        return place, place + low
+    line = next((line.strip() for line in sought.splitlines() if line.strip()), "")
+    place = text.find(line) if len(line) >= _NEAR_FROM else -1
+    return None if place < 0 else (place, place)
 
 
 def _up(text: str, place: int, lines: int) -> tuple[int, int]:

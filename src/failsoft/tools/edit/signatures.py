@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple, NotRequired
+from typing import Annotated, Literal, NamedTuple, NotRequired
 
-from pydantic import AfterValidator, Field, ValidatorFunctionWrapHandler, WrapValidator
-from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
+from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from failsoft.framework.arguments.marks import Fault
@@ -14,7 +13,6 @@ from failsoft.framework.settings import ToolsetSettings
 from failsoft.framework.text import quoted
 from failsoft.tools.edit.engine import TextEdit
 from failsoft.tools.edit.errors import (
-    DuplicateOldString,
     EmptyEdits,
     EmptyOldString,
     PathTraversal,
@@ -23,15 +21,9 @@ from failsoft.tools.edit.errors import (
 
 FILES_AT_MOST = 200
 """Files in one call: each is held open until all of them are written."""
-EDITS_AT_MOST = 10_000
-"""Edits of one file in the schema; `FAILSOFT_EDIT_MAX_EDITS` is the lower limit that an operator sets."""
 TEXT_AT_MOST = 10_000_000
 """Characters of one string."""
 _PATH_AT_MOST = 4096
-_RAISED_AGAIN_AT_MOST = 2_000
-"""Faults that are still reported one by one together with repeated strings."""
-_DUPLICATES_AT_MOST = 100
-"""Repeated strings that are listed."""
 
 
 def _without_parents(path: str) -> str:
@@ -40,52 +32,6 @@ def _without_parents(path: str) -> str:
         msg = "'..' is not accepted in a path"
         raise ValueError(msg)
     return path
-
-
-def _without_duplicates(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
-    """Refuse an `old_string` that occurs twice, in addition to the other faults of the edits.
-
-    A list that is too long is refused before its items are validated.
-    """
-    if isinstance(value, list) and len(value) > EDITS_AT_MOST:
-        kind = PydanticCustomError("too_many_edits", "at most {limit} edits", {"limit": EDITS_AT_MOST})
-        raise ValidationError.from_exception_data("edits", [InitErrorDetails(type=kind, input=None)])  # noqa: EM101 - a title
-    faults: list[InitErrorDetails] = []
-    valid = value
-    try:
-        valid = validate(value)
-    except ValidationError as error:
-        if error.error_count() > _RAISED_AGAIN_AT_MOST:
-            raise
-        faults = [_raisable(fault) for fault in error.errors(include_url=False)]
-    faults += _duplicates(value)
-    if faults:
-        raise ValidationError.from_exception_data("edits", faults)  # noqa: EM101 - a title
-    return valid
-
-
-def _raisable(fault: Any) -> InitErrorDetails:
-    """Return a fault that pydantic reported in the form in which it can be raised again."""
-    kind: Any = fault["type"]
-    if "ctx" in fault and "error" in fault["ctx"]:
-        kind = PydanticCustomError("value_error", "{said}", {"said": fault["msg"].replace("Value error, ", "")})
-    return InitErrorDetails(type=kind, loc=fault["loc"], input=fault["input"], ctx=fault.get("ctx", {}))
-
-
-def _duplicates(value: Any) -> list[InitErrorDetails]:
-    first: dict[str, int] = {}
-    duplicates: list[InitErrorDetails] = []
-    for index, edit in enumerate(value if isinstance(value, list) else ()):
-        old = edit.get("old_string") if isinstance(edit, dict) else None
-        if not isinstance(old, str) or not old:
-            continue
-        if old in first:
-            kind = PydanticCustomError("duplicate", "is the same as in edit {other}", {"other": first[old]})
-            duplicates.append(InitErrorDetails(type=kind, loc=(index, "old_string"), input=old))
-            if len(duplicates) == _DUPLICATES_AT_MOST:
-                break
-        first.setdefault(old, index)
-    return duplicates
 
 
 OldString = Annotated[
@@ -133,9 +79,7 @@ EditList = Annotated[
     Field(
         min_length=1,
         description="The edits, applied in order: each one sees the result of those before it",
-        json_schema_extra={"maxItems": EDITS_AT_MOST},
     ),
-    WrapValidator(_without_duplicates),
 ]
 
 
@@ -152,7 +96,6 @@ Edits = Annotated[
     EditList,
     Fault(EmptyEdits, "length", at=""),
     Fault(EmptyOldString, "length", at="*.old_string"),
-    Fault(DuplicateOldString, "value", at="*.old_string"),
 ]
 Files = Annotated[
     list[FileArgument],
@@ -161,7 +104,6 @@ Files = Annotated[
     Fault(PathTraversal, "value", at="*.file_path"),
     Fault(EmptyEdits, "length", at="*.edits"),
     Fault(EmptyOldString, "length", at="*.edits.*.old_string"),
-    Fault(DuplicateOldString, "value", at="*.edits.*.old_string"),
 ]
 
 
@@ -280,7 +222,10 @@ class EditSettings(ToolsetSettings):
     """What an operator can set for the edit toolset."""
 
     max_edits: int = Field(
-        default=1_000, ge=1, le=100_000, description="Edits in one call of the edit toolset, in all files together."
+        default=1_000,
+        ge=1,
+        le=100_000,
+        description="Edits in one call of the edit toolset, in all files together.",
     )
     max_file_bytes: int = Field(
         default=10_000_000, ge=1, description="Largest file in bytes, before or after, that the edit toolset changes."

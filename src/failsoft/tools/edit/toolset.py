@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from failsoft.framework.arguments.corrected import value_at, with_value
 from failsoft.framework.call import CallContext
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.chain import Middleware, Proceed
 from failsoft.framework.call.operation import operation
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.toolset import BaseTool
-from failsoft.framework.errors import NextStep, ToolError
+from failsoft.framework.errors import InvalidParameter, NextStep, ToolError
+from failsoft.framework.errors.violations import Violation
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.text import bounded
+from failsoft.tools.edit.errors import DuplicateOldString, EmptyOldString, RelativePath
+from failsoft.tools.edit.failures import LISTED_AT_MOST, status_of_faulty
 from failsoft.tools.edit.signatures import (
     Backup,
     DryRun,
+    EditArgument,
     EditRequest,
     Edits,
     EditSettings,
@@ -31,12 +39,14 @@ from failsoft.tools.edit.signatures import (
     text_edits,
 )
 from failsoft.tools.edit.work import Work
-from failsoft.tools.files import CLOSED_FOLDER, Files as FilesOnDisk, Roots, name_roots, open_roots
+from failsoft.tools.files import CLOSED_FOLDER, FileFault, Files as FilesOnDisk, Roots, name_roots, open_roots
 from failsoft.tools.files.faults import FileNotFound, HashMismatch
 
 _PLACE = re.compile(r"(?:files\.(?P<file>\d{1,9}))?\.?(?:edits\.(?P<edit>\d{1,9}))?")
 _PATH_AT_MOST = 4096
 _PASSED_ON = ("backup_path", "edit_status", "failures")
+_FAULTY_EDIT = re.compile(r"((?:files\.\d{1,9}\.)?edits)\.(\d{1,9})")
+_REPETITIONS_AT_MOST = 100
 _KERNEL = (Path("/proc"), Path("/sys"))
 """They expose the secrets of the process, and writing there reconfigures the machine."""
 
@@ -78,10 +88,14 @@ class Edit(BaseTool):
             roots, state_folder=state_folder, several_names=self.settings.hard_links or roots.folders == ("/",)
         )
         self.roots = tuple(map(Path, self.files.roots.folders))
+        self.middleware = (Middleware(name="absolute_paths", run=self._lead_to_absolute_path),)
 
     def bind_operations(self) -> None:
-        """Bind every operation; schemas name the folders that are served."""
+        """Bind every operation; schemas name the folders that are served, and the limit of edits."""
         super().bind_operations()
+        for bound in self.operations.values():
+            holder = bound.input_schema.get("$defs", {}).get("FileArgument", bound.input_schema)
+            holder["properties"]["edits"]["description"] += f"; at most {self.settings.max_edits} in one call"
         name_roots(self.operations.values(), self.roots)
 
     @operation(destructive=True, open_world=False, title="Edit a file")
@@ -136,6 +150,60 @@ class Edit(BaseTool):
             "message": message_of_all(len(results), edits, replacements, dry_run=dry_run),
         }
 
+    @multi_edit.check
+    async def _check_edits(self, edits: Edits) -> None:
+        self._require_valid({"edits": edits})
+
+    @multi_edit_files.check
+    async def _check_files(self, files: Files) -> None:
+        self._require_valid({f"files.{index}.edits": file["edits"] for index, file in enumerate(files)})
+
+    def _require_valid(self, lists: Mapping[str, Sequence[EditArgument]]) -> None:
+        """Refuse too many edits, and an `old_string` that occurs twice among the edits of one file.
+
+        Raises:
+            INVALID_PARAM: The files have more edits together than one call may have.
+            DUPLICATE_OLD_STRING: With each repetition as a violation.
+        """
+        count, limit = 0, self.settings.max_edits
+        for place, edits in lists.items():
+            count += len(edits)
+            if count > limit:
+                total = sum(map(len, lists.values()))
+                message = f"the call has {total} edits and may have {limit}; split them over several calls"
+                expected = f"at most {limit} edits in one call"
+                fault = Violation(path=place, reason="length", message=message, expected=expected)
+                raise InvalidParameter.from_violations([fault])
+        repeated = [fault for place, edits in lists.items() for fault in _repetitions(place, edits)]
+        if repeated:
+            message = InvalidParameter.from_violations(repeated).message
+            raise DuplicateOldString(message=message, violations=repeated[:_REPETITIONS_AT_MOST])
+
+    async def _lead_to_absolute_path(self, call: Call, proceed: Proceed) -> Any:
+        """Run the call; a relative path leads to the file that has it below the only root."""
+        try:
+            return await proceed(call)
+        except RelativePath as error:
+            if len(self.roots) == 1 and self.roots != (Path("/"),):
+                error.next_step = await self.runtime.threads.run(partial(self._absolute_step, error, call))
+            raise
+
+    def _absolute_step(self, error: RelativePath, call: Call) -> NextStep | None:
+        """Return the call with the absolute paths of existing files; None if one is missing, or has another fault."""
+        arguments: dict[str, Any] | None = dict(call.params)
+        for fault in error.violations:
+            given = value_at(call.params, fault.path)
+            if fault.reason != "pattern" or not isinstance(given, str) or not given or ".." in given.split("/"):
+                return None
+            path = str(self.roots[0] / given)
+            try:
+                with self.files.roots.resolve(path) as place:
+                    place.require_regular(place.require_found())
+            except FileFault:
+                return None
+            arguments = with_value(arguments, fault.path, path)
+        return None if arguments is None else NextStep(call.operation, arguments)
+
     def failure_facts(self, error: ToolError, call: CallContext) -> Mapping[str, Any]:
         """Return the file and the edit that a failure is about."""
         return place_of(error, call.params)
@@ -152,10 +220,6 @@ class Edit(BaseTool):
         call.read_only = request.dry_run
         call.idempotent = request.is_repeatable
 
-        def report(done: int, total: int) -> None:
-            if request.is_several:
-                call.report_progress(done, total)
-
         try:
             return Work(
                 self.files,
@@ -163,7 +227,6 @@ class Edit(BaseTool):
                 self.settings,
                 content_bytes=call.data_limit_bytes,
                 warn=call.warn,
-                report=report,
             ).run()
         except HashMismatch as error:
             error.next_step = look_step(call.operation, call.params)
@@ -199,8 +262,38 @@ def place_of(error: ToolError, params: Any) -> dict[str, Any]:
     return {
         **({"file_path": bounded(path, _PATH_AT_MOST)} if isinstance(path, str) else {}),
         **place,
+        **_refused_status(error, params),
         **{name: facts[name] for name in _PASSED_ON if facts.get(name)},
     }
+
+
+def _refused_status(error: ToolError, params: Any) -> dict[str, Any]:
+    """Return which edits a refused `old_string` stopped: the faulty ones, and those after them in the same file."""
+    if not isinstance(error, (DuplicateOldString, EmptyOldString)):
+        return {}
+    faulty: dict[str, dict[int, str]] = {}
+    reason = "length" if isinstance(error, EmptyOldString) else "value"
+    for fault in error.violations:
+        if found := _FAULTY_EDIT.match(fault.path):
+            is_own = fault.reason == reason and fault.path.endswith(".old_string")
+            faulty.setdefault(found[1], {}).setdefault(int(found[2]), error.code if is_own else InvalidParameter.code)
+    status: list[dict[str, Any]] = []
+    for place, codes in faulty.items():
+        file = {}
+        if place != "edits":
+            path = value_at(params, place.replace("edits", "file_path"))
+            file = {"file_index": int(place.split(".")[1]), **({"file_path": path} if isinstance(path, str) else {})}
+        status += [{**file, **entry} for entry in status_of_faulty(value_at(params, place), codes)]
+    return {"edit_status": status[:LISTED_AT_MOST]} if status else {}
+
+
+def _repetitions(place: str, edits: Sequence[EditArgument]) -> Iterator[Violation]:
+    first: dict[str, int] = {}
+    for index, edit in enumerate(edits):
+        other = first.setdefault(edit["old_string"], index)
+        if other != index:
+            message = f"is the same as in edit {other}"
+            yield Violation(path=f"{place}.{index}.old_string", reason="value", message=message)
 
 
 def look_step(operation: str, params: Mapping[str, Any]) -> NextStep:

@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from failsoft.framework.errors import Effect, InvalidParameter, ToolError
 from failsoft.framework.errors.violations import Violation
@@ -16,7 +15,6 @@ from failsoft.framework.text import printable
 from failsoft.framework.threads import is_given_up
 from failsoft.tools.edit.diff import unified_diff
 from failsoft.tools.edit.engine import Edited, FailedEdit, TextTooLong, apply_edits
-from failsoft.tools.edit.errors import TooManyEdits
 from failsoft.tools.edit.failures import failed_batch, failed_edit
 from failsoft.tools.edit.fault_mapping import to_error
 from failsoft.tools.edit.signatures import EditRequest, EditSettings, FileRequest, SingleResult, message_of
@@ -44,7 +42,6 @@ class Work:
         settings: The limits.
         content_bytes: How much of new contents, as JSON, the answer has room for; None for no bound.
         warn: Adds a warning to the answer.
-        report: Takes how many steps are done, and how many there are.
     """
 
     def __init__(
@@ -55,13 +52,11 @@ class Work:
         *,
         content_bytes: int | None,
         warn: Callable[[str], None],
-        report: Callable[[int, int], Any],
     ) -> None:
         self._files = files
         self._request = request
         self._settings = settings
         self._warn = warn
-        self._report = report
         self._effect: Effect = "none"
         self._diff_left = settings.max_diff_bytes
         self._content_left = content_bytes
@@ -72,9 +67,6 @@ class Work:
         Raises:
             ToolError: Any code of the toolset; its effect says what is on the disk.
         """
-        count = sum(len(file.edits) for file in self._request.files)
-        if count > self._settings.max_edits:
-            raise TooManyEdits(edits=count, limit=self._settings.max_edits, effect="none")
         with self._typed_errors():
             unreachable = self._unreachable()
             reachable = [index for index in range(len(self._request.files)) if index not in unreachable]
@@ -83,7 +75,6 @@ class Work:
             with self._files.transaction(paths, wait_s=wait_s, give_up=is_given_up) as held:
                 edited = self._edit_all(held, reachable, unreachable)
                 written = {} if self._request.dry_run else self._write(held, edited)
-            self._report(len(paths) + 1, len(paths) + 1)
             return [self._result(one, written.get(one.file.path)) for one in edited]
 
     @contextmanager
@@ -134,7 +125,6 @@ class Work:
                 errors[index] = error
             except FileFault as fault:
                 errors[index] = self._to_error(fault)
-            self._report(index + 1, len(self._request.files) + 1)
         if errors:
             raise failed_batch(self._request, errors)
         return edited

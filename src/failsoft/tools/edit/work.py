@@ -15,8 +15,8 @@ from failsoft.framework.text import printable
 from failsoft.framework.threads import is_given_up
 from failsoft.tools.edit.diff import unified_diff
 from failsoft.tools.edit.engine import Edited, FailedEdit, TextTooLong, apply_edits
+from failsoft.tools.edit.errors import FAULT_ERRORS, FaultPlace
 from failsoft.tools.edit.failures import failed_batch, failed_edit
-from failsoft.tools.edit.fault_mapping import to_error
 from failsoft.tools.edit.signatures import EditRequest, EditSettings, FileRequest, SingleResult, message_of
 from failsoft.tools.files import Content, FileFault, Files, Transaction, Written
 from failsoft.tools.files.faults import FileTooLarge, HashMismatch, InvalidEncoding
@@ -92,7 +92,17 @@ class Work:
             raise error from raised
 
     def _to_error(self, fault: FileFault) -> ToolError:
-        return to_error(fault, self._request, self._files.roots)
+        """Return the error for a fault, with its effect, and the place of its file among the call's."""
+        request, paths = self._request, self._request.paths
+        places = [place for place, path in enumerate(paths) if path == fault.path] or [0]
+        index = places[-1]  # of a file that is named twice, the second place is the fault
+        name, argument = request.name_of(request.files[index]), request.argument(index, "file_path")
+        error = FAULT_ERRORS.to_error(fault, FaultPlace(paths[index], name, argument, self._files.roots))
+        error.details |= {"file_index": index, "file_path": fault.path or paths[index]}
+        backup = fault.backups.get(paths[index]) or next(iter(fault.backups.values()), None)
+        if backup is not None:
+            error.details["backup_path"] = backup
+        return error
 
     def _unreachable(self) -> dict[int, ToolError]:
         """Return the error of each file of a batch that does not exist or may not be edited.

@@ -57,9 +57,12 @@ def known_commands() -> dict[str, Command]:
 
 
 def _find(name: str) -> Command | None:
-    """Return the command of this name; where a file has it, no other is read."""
-    file = _COMMANDS / f"{name}.py"
-    return (_commands_in(file) if file in set(_COMMANDS.glob("[!_]*.py")) else known_commands()).get(name)
+    """Return the command of this name; only files that may have it are parsed."""
+    for file in sorted(_COMMANDS.glob("[!_]*.py"), key=lambda file: file.stem != name):
+        is_likely = file.stem == name or f"\ndef {name}(" in file.read_text(encoding="utf-8")
+        if is_likely and (found := _commands_in(file).get(name)) is not None:
+            return found
+    return None
 
 
 class _Group(TyperGroup):

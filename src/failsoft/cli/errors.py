@@ -60,7 +60,7 @@ _MEANINGS = {
     ExitCode.CONFIGURATION: "a setting, a toolset or an application cannot be used",
     ExitCode.NOT_STARTED: "the server could not start: the address is taken, a toolset failed, or its self-audit did",
     ExitCode.DEFECT: "failsoft itself is broken",
-    ExitCode.INTERRUPTED: "you ended it with Ctrl-C",
+    ExitCode.INTERRUPTED: "you ended it with Ctrl-C; `serve` and `proxy` end with 0",
     ExitCode.READER_LEFT: "the reader of the output closed the pipe early",
 }
 

@@ -42,12 +42,6 @@ async def refused(url: str) -> dict[str, Any]:
     return error
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="`failsoft state` accepts a misspelt breaker and says that it holds it, while the real one goes on; "
-    "it should refuse the name and show the closest one.",
-)
 @pytest.mark.parametrize("command", ["open", "close", "reset"])
 def test_a_misspelt_breaker_is_refused_with_the_closest_name(
     url: str,

@@ -32,11 +32,6 @@ def test_one_of_a_thing_is_not_a_plural(inside: Run, folder: Path, command: str)
     assert re.findall(r"(?<![\d.-])1 [a-z]+s\b(?! is)", ran.out + ran.err) == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="The help says that Ctrl-C gives exit code 130, without exception; `serve` and `proxy` end with 0.",
-)
 def test_the_help_says_which_commands_end_well_with_ctrl_c(inside: Run) -> None:
     (line,) = [line for line in inside("--help").out.splitlines() if line.split()[:1] == ["130"]]
     assert "serve" in line

@@ -170,8 +170,8 @@ async def _run(tools: Sequence[BaseTool], operation: str, arguments: Mapping[str
     async with Lifecycle([tool], shutdown_limit_s=_SHUTDOWN_LIMIT_S).running():
         with waiting(operation) as show:
 
-            async def report(done: float, total: float | None, message: str | None) -> None:
-                show(done, total, message)
+            async def report(progress: float, total: float | None, message: str | None) -> None:
+                show(progress, total, message)
 
             scope = CallScope(principal=LOCAL_PRINCIPAL, toolbox=Toolbox(tools), report_progress=report)
             return await tool.operations[operation].call(arguments, scope)
@@ -192,8 +192,8 @@ async def _call_remote(
     given = {**arguments, **from_words(words, known[operation].input_schema)}
     with waiting(operation) as show:
 
-        async def report(done: float, total: float | None, message: str | None) -> None:
-            show(done, total, message)
+        async def report(progress: float, total: float | None, message: str | None) -> None:
+            show(progress, total, message)
 
         result = await client.call_tool(operation, given, progress_callback=report)
     if result.structured_content is not None:

@@ -167,11 +167,12 @@ async def _scene(client: Any, step: DemoStep, advised: Mapping[str, Any]) -> dic
     tool = step.tool or str(advised.get("tool", ""))
     arguments = dict(step.arguments if step.tool else advised.get("arguments", {}))
     faults: list[str] = []
+    facts: Mapping[str, Any] = {}
     try:
         result = await client.call_tool(tool, arguments)
     except MCPError as error:
         answer: dict[str, Any] = {"error": {"code": str(error.code), "message": error.message}}
-        text, facts = error.message, {}
+        text = error.message
         faults.append("the protocol refused the call")
     else:
         answer, facts = result.structured_content or {}, result.meta or {}

@@ -148,11 +148,9 @@ class _Checkup:
         return all(remark.severity != "error" for remark in self.remarks)
 
     def broken(self, about: str, message: str) -> None:
-        """Add an error."""
         self.remarks.append(_Remark("error", about, message))
 
     def warn(self, about: str, message: str) -> None:
-        """Add a warning."""
         self.remarks.append(_Remark("warning", about, message))
 
 
@@ -161,14 +159,16 @@ def _check_up(target: Target) -> _Checkup:
     found = _Checkup()
     found.sections["versions"] = _versions(found)
     settings, faults = _load(found)
-    found.sections["settings"] = _settings(found, settings, faults)
+    if settings is not None:
+        _look_for_open_doors(found, settings)
+    found.sections["settings"] = _rows(Settings, settings, faults)
     for fault in catalogue.faults():
         found.broken("catalogue", fault)
     found.sections["toolsets"] = [] if settings is None else _toolsets(found, target)
     found.sections["recovery"] = [] if settings is None else _recovery(found)
     found.sections["state"] = _state(found, settings)
     found.sections["audit"] = _audit(found, settings)
-    found.sections["metrics"] = _metrics(settings)
+    found.sections["metrics"] = {"mode": "off" if settings is None or not settings.metrics_enabled else "on"}
     found.sections["cache"] = _cache(found)
     return found
 
@@ -197,12 +197,6 @@ def _load(found: _Checkup) -> tuple[Settings | None, str]:
         return None, error.message
 
 
-def _settings(found: _Checkup, settings: Settings | None, faults: str) -> list[dict[str, Any]]:
-    if settings is not None:
-        _look_for_open_doors(found, settings)
-    return _rows(Settings, settings, faults)
-
-
 def _rows(
     model: type[EnvironmentSettings], values: EnvironmentSettings | None, faults: str = ""
 ) -> list[dict[str, Any]]:
@@ -212,23 +206,14 @@ def _rows(
         about = model.model_fields[name]
         source = next((variable for variable in variables if variable in os.environ), "default")
         value = getattr(values, name) if values is not None else _as_written(source, about.default, faults)
-        rows.append(
-            {
-                "name": name,
-                "variable": variables[0],
-                "value": _shown(value),
-                "source": source,
-                "description": about.description or "",
-            }
-        )
+        shown = {"name": name, "variable": variables[0], "value": _shown(value), "source": source}
+        rows.append({**shown, "description": about.description or ""})
     return rows
 
 
 def _as_written(source: str, default: Any, faults: str) -> Any:
-    """Return what to show for a setting when settings cannot be loaded: never its value, which may be a secret."""
-    if source == "default":
-        return default
-    return "not usable" if f"{source} " in faults else "(set)"
+    """Return what to show for a setting that cannot be loaded: never its value, which may be a secret."""
+    return default if source == "default" else "not usable" if f"{source} " in faults else "(set)"
 
 
 def _shown(value: Any) -> Any:
@@ -316,7 +301,7 @@ def _recovery(found: _Checkup) -> list[str]:
 
 
 def _state(found: _Checkup, settings: Settings | None) -> dict[str, Any]:
-    """Contact the shared store: without it calls work, but replicas do not share state."""
+    """Contact the shared store: without it calls work, but replicas share no state."""
     if settings is None or settings.state_url is None:
         return {"mode": "this process"}
     try:
@@ -350,23 +335,15 @@ def _audit(found: _Checkup, settings: Settings | None) -> dict[str, Any]:
     return {"mode": "on", "path": str(settings.audit_path), "usable": usable}
 
 
-def _metrics(settings: Settings | None) -> dict[str, Any]:
-    return {"mode": "off" if settings is None or not settings.metrics_enabled else "on"}
-
-
 def _cache(found: _Checkup) -> dict[str, Any]:
     folder = user_cache_path("failsoft")
-    writable = _can_write(folder, make=True)
+    writable = True
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError:
+        writable = False
     if not writable:
         found.warn("cache", f"{folder} cannot be written; search indexes are kept in memory and built at each start")
     return {"folder": str(folder), "writable": writable}
-
-
-def _can_write(folder: Path, *, make: bool = False) -> bool:
-    try:
-        if make:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        return False

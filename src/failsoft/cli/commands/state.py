@@ -10,10 +10,11 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from failsoft.cli.errors import ExitCode
+from failsoft.cli.errors import ExitCode, missing
 from failsoft.cli.options import AsJson
 from failsoft.cli.screen import Screen
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.settings import Settings
 from failsoft.framework.state.backend import Backend, Record, StoreLost
 from failsoft.framework.state.steps import Steps, forgotten
@@ -24,6 +25,7 @@ T = TypeVar("T")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A name as `failsoft state list` shows it; * for anything.")]
 MaybeName = Annotated[str | None, typer.Argument(metavar="NAME", help="Only records with this name; * for all.")]
 _WINDOW_S, _OPEN_S = 10.0, 5.0
+_COMMANDS = {("open", True): "open", ("closed", True): "close", ("closed", False): "reset"}
 
 
 def list(  # noqa: A001 - the name of the command
@@ -157,7 +159,7 @@ class _StateAdmin:
         self._steps = Steps(self._store)
         self._prefix = found[1]
 
-    async def entries(self, name: str | None = None) -> list[_StoredKey]:
+    async def entries(self, name: str | None = None) -> Sequence[_StoredKey]:
         """Return all entries, or those whose name matches; `*` matches anything."""
         try:
             found = [_StoredKey.of(record) for record in await self._store.find("")]
@@ -165,15 +167,24 @@ class _StateAdmin:
             raise ConfigurationError(issue=f"the state store cannot be used: {lost}") from lost
         return [entry for entry in found if name is None or _is_named(entry, name)]
 
-    async def force(self, name: str, state: str, *, held: bool) -> list[str]:
-        """Force or release the matching breakers and return their names; a missing one is created."""
-        known = [entry for entry in await self.entries(name) if entry.kind == "breaker"]
+    async def force(self, name: str, state: str, *, held: bool) -> Sequence[str]:
+        """Force or release the matching breakers and return their names; a missing one is created.
+
+        Raises:
+            NOT_FOUND: There is no such breaker, and the name resembles that of another.
+        """
+        breakers = [entry for entry in await self.entries() if entry.kind == "breaker"]
+        known = [entry for entry in breakers if _is_named(entry, name)]
+        if not known and closest_name(name, names := [entry.name for entry in breakers]):
+            raise missing(
+                kind="breaker", name=name, known=names, command=f"failsoft state {_COMMANDS[state, held]} {{}}"
+            )
         keys = [entry.key for entry in known] or ([] if "*" in name else [f"{self._prefix}breaker:{name}"])
         for key in keys:
             await self._steps.run(force, key, state, int(held), _WINDOW_S, _OPEN_S)
         return [key.rpartition("breaker:")[2] for key in keys]
 
-    async def forget(self, name: str) -> list[str]:
+    async def forget(self, name: str) -> Sequence[str]:
         """Delete the matching entries and return their keys; work of a deleted idempotency key may be repeated."""
         keys = [entry.key for entry in await self.entries(name)]
         for key in keys:

@@ -66,7 +66,7 @@ class Case:
     def __init__(self, folder: Path) -> None:
         self.site = Site(folder / "served")
         self.site.project.mkdir(parents=True)
-        self.tool: Workspace = self.site.tool()
+        self.tool: Workspace = self.site.tool(workspace_policies="generic,rust")
 
     def use(self, **options: Any) -> None:
         """Serve with these settings from now on."""

@@ -105,7 +105,7 @@ WORKSPACE = Expected(
         "max_file_bytes": 10_000_000,
         "reports": "docs/reports",
         "hard_links": False,
-        "policies": ("generic", "rust"),
+        "policies": ("generic",),
         "preflight": (),
         "preflight_s": 300.0,
     },

@@ -72,7 +72,19 @@ def _state_address(value: SecretStr) -> SecretStr:
 
 
 def _split(value: Any) -> Any:
-    return [item.strip() for item in value.split(",") if item.strip()] if isinstance(value, str) else value
+    """Return the names of a list, which is given with commas or as JSON."""
+    if not isinstance(value, str):
+        return value
+    if not value.lstrip().startswith("["):
+        return [item.strip() for item in value.split(",") if item.strip()]
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
+        msg = 'must be names with commas between them, or a JSON list of texts, as ["one", "two"]'
+        raise ValueError(msg)
+    return found
 
 
 def _read_commands(value: Any) -> Any:

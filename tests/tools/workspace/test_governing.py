@@ -106,7 +106,8 @@ def test_no_tool_reaches_the_closed_folder_whatever_a_plan_covers(site: Site, to
 # Waivers.
 
 
-def test_a_plan_waives_a_rule_for_its_own_writes(site: Site, tool: Workspace) -> None:
+def test_a_plan_waives_a_rule_for_its_own_writes(site: Site) -> None:
+    tool = site.tool(workspace_policies="generic,rust")
     approved(site, tool, files=["a.rs"])
     approved(site, tool, files=["b.rs"], waive=["unwrap"])
     site.begin(tool)
@@ -119,7 +120,8 @@ def test_a_plan_waives_a_rule_for_its_own_writes(site: Site, tool: Workspace) ->
     assert write(site, tool, "c.rs", "unsafe fn f() {}")["error_code"] == "PLAN_SCOPE_VIOLATION"
 
 
-def test_a_plan_that_waives_an_unknown_rule_is_refused(site: Site, tool: Workspace) -> None:
+def test_a_plan_that_waives_an_unknown_rule_is_refused(site: Site) -> None:
+    tool = site.tool(workspace_policies="generic,rust")
     answer = submit(site, tool, site.begin(tool, "ANTIGRAVITY"), waive=["unwrapp"])
     assert answer["error_code"] == "PLAN_ENFORCEMENT_FAILED"
     assert (answer["violations"][0]["path"], answer["violations"][0]["suggestion"]) == ("waive.0", "unwrap")

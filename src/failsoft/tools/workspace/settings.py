@@ -41,8 +41,8 @@ class WorkspaceSettings(ToolsetSettings):
         description="Read and replace files with several hard links, too; one of them may lie outside the workspace.",
     )
     policies: Names = Field(
-        default=("generic", "rust"),
-        description="Policies that check what is written into a workspace, separated by commas.",
+        default=("generic",),
+        description="Policies that check what is written into a workspace, with commas between them or as a JSON list.",
     )
     preflight: Commands = Field(
         default=(), description='Commands of run_preflight, as JSON: [["cargo", "test"], ["cargo", "clippy"]].'

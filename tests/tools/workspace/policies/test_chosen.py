@@ -20,20 +20,10 @@ def written(site: Site, tool: Workspace, content: str) -> dict[str, Any]:
     return site.call(tool, "write_file", {"path": "a.rs", "content": content})
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="the policy for Rust judges every write unasked; only the generic one should be on by default",
-)
 def test_only_the_generic_policy_is_on_by_default(site: Site, tool: Workspace) -> None:
     assert written(site, tool, UNWRAP).get("success") is True
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="where the generic policy and that for Rust both find something, the answer names one of the two codes only",
-)
 def test_findings_of_two_policies_carry_both_codes(site: Site) -> None:
     tool = site.tool(workspace_policies="generic,rust")
     answer = written(site, tool, f"{UNWRAP}// TODO: later\n")
@@ -43,22 +33,12 @@ def test_findings_of_two_policies_carry_both_codes(site: Site) -> None:
     assert wrong == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="preflight commands are a JSON list, policies a list with commas, and each refuses the form of the other",
-)
 def test_policies_and_preflight_are_lists_of_one_form(monkeypatch: pytest.MonkeyPatch) -> None:
     policies, preflight = takes(monkeypatch, "POLICIES", '["generic"]'), takes(monkeypatch, "PREFLIGHT", '[["true"]]')
 
     assert policies is preflight
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="a JSON list for a setting with commas is taken apart at its commas, and the error names pieces of it",
-)
 def test_a_list_in_the_wrong_form_is_refused_as_such(site: Site) -> None:
     with pytest.raises(ConfigurationError) as raised:
         site.tool(workspace_policies='["generic", "nosuch"]')

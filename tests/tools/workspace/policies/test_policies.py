@@ -126,6 +126,11 @@ def test_a_hostile_text_takes_no_longer_than_its_length_does(text: str, ending: 
 
 
 @pytest.fixture
+def tool(site: Site) -> Workspace:
+    return site.tool(workspace_policies="generic,rust")
+
+
+@pytest.fixture
 def ready(site: Site, tool: Workspace) -> Workspace:
     site.allow(tool)
     site.begin(tool)

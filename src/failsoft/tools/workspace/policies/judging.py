@@ -195,18 +195,23 @@ def _refused(fresh: Sequence[tuple[str, Finding]], parameter: str) -> ToolError:
     ]
     found = enumerated(places, _IN_WORDS_AT_MOST, separator="; ")
     names = ", ".join(dict.fromkeys(bounded(name, _RULE_AT_MOST) for name, _ in fresh))
-    kind = RustPolicyViolation if fresh[0][0] == "rust" else PolicyViolation
     findings = [
         {
             "line": finding.line,
             "column": finding.column,
             "rule": _rule(finding),
             "policy": bounded(name, _RULE_AT_MOST),
+            "code": _kind(name).code,
             "advice": bounded(finding.advice, _ADVICE_AT_MOST),
         }
         for name, finding in fresh[:_LISTED_AT_MOST]
     ]
+    kind = _kind(fresh[0][0])
     return kind(policies=names, found=found, findings=findings, violations=violations, effect="none")
+
+
+def _kind(policy: str) -> type[PolicyViolation | RustPolicyViolation]:
+    return RustPolicyViolation if policy == "rust" else PolicyViolation
 
 
 def _rule(finding: Finding) -> str:

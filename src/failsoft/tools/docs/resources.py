@@ -1,23 +1,58 @@
-"""The documents as MCP resources, with completion of their paths."""
+"""The documents as MCP resources with completion, and what resources share with operations: index, missing pages."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
 from failsoft.framework.call.call import Call
+from failsoft.framework.call.toolset import BaseTool
+from failsoft.framework.errors import DocumentNotFound
 from failsoft.framework.offers import ListedResource, ResourceContent, ResourcePage, UriTemplate, completion, resource
 from failsoft.tools.docs import signatures as take
+from failsoft.tools.docs.missing import not_found
 from failsoft.tools.docs.project import Project
-from failsoft.tools.docs.project_tool import ProjectTool
-from failsoft.tools.docs.reading import ResourceCursor, read_asked
+from failsoft.tools.docs.projects import Projects
+from failsoft.tools.docs.reading import Asked, ResourceCursor, asked, read_asked
 from failsoft.tools.docs.search import tables as lookup
 from failsoft.tools.docs.signatures import ListedDocument
 
+T = TypeVar("T")
 DOCUMENT_URI = UriTemplate("docs://{project}/{+path}")
 RESOURCES_AT_MOST = 200
 """Documents in a page of the list of resources."""
 
 
-class DocumentResources(ProjectTool):
+class DocumentResources(BaseTool):
     """Offers every document of the known projects as a resource, `docs://PROJECT/PATH`."""
+
+    projects: Projects
+
+    def found(self, call: Call, project: Project, paths: Sequence[str], work: Callable[[list[Asked]], T]) -> T:
+        """Return what comes of the documents at these paths, if there are all of them.
+
+        Raises:
+            DOC_NOT_FOUND: With every path that is missing, and what may have been meant.
+        """
+        items = [_asked(project, path) for path in paths]
+        missing = [item for item in items if not item.root.exists(item.names)]
+        if not missing:
+            try:
+                return work(items)
+            except DocumentNotFound as error:
+                if error.suggestions or len(items) > 1:
+                    raise
+                missing = items
+        given = call.arguments.get("project")
+        is_list = isinstance(call.arguments.get("path"), list)
+        raise not_found(project, missing, {"project": given} if given is not None else {}, items if is_list else ())
+
+    async def ask(self, call: Call, project: Project, question: Callable[..., T]) -> T:
+        """Return what a question finds in the index of a project; its warnings go to the caller."""
+        answer: T = await project.index.within(call, lambda: project.index.ask(question))
+        for warning in project.index.take_warnings():
+            call.warn(warning)
+        return answer
 
     @resource("docs://{project}/{+path}", title="Document", mime_type="text/markdown")
     async def document(self, call: Call, project: str, path: take.DocPath) -> ResourceContent:
@@ -71,3 +106,11 @@ def _listed_resource(project: Project, item: ListedDocument) -> ListedResource:
         mime_type="text/markdown",
         size=item["size_bytes"],
     )
+
+
+def _asked(project: Project, path: str) -> Asked:
+    external = project.external_folder(path)
+    if external is None:
+        return asked(path, project.root)
+    folder, inner = external
+    return asked(inner, folder.root, path[: len(path) - len(inner)])

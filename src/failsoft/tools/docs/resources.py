@@ -47,7 +47,7 @@ class DocumentResources(BaseTool):
         is_list = isinstance(call.arguments.get("path"), list)
         raise not_found(project, missing, {"project": given} if given is not None else {}, items if is_list else ())
 
-    async def ask(self, call: Call, project: Project, question: Callable[..., T]) -> T:
+    async def ask(self, call: Call, project: Project, question: Callable[[lookup.IndexConnection], T]) -> T:
         """Return what a question finds in the index of a project; its warnings go to the caller."""
         answer: T = await project.index.within(call, lambda: project.index.ask(question))
         for warning in project.index.take_warnings():

@@ -8,7 +8,7 @@ import pytest
 from tests.doors import minilm
 from tests.programs.postgres import IN_POSTGRES
 from tests.tools.docs.conftest import database_url, tree, write
-from tests.tools.docs.semantic.test_semantic import Serve, check_local_model, served_from_either
+from tests.tools.docs.search.test_semantic import Serve, check_local_model, served_from_either
 
 pytest.importorskip("onnxruntime", reason="the extra `semantic` is not installed")
 pytestmark = IN_POSTGRES

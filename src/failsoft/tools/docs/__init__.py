@@ -8,7 +8,7 @@ from failsoft.tools.docs.errors import (
     ProjectNotActivated,
     SchemaValidationFailed,
 )
-from failsoft.tools.docs.search.plain_words import PlainWords
+from failsoft.tools.docs.search.query import PlainWords
 from failsoft.tools.docs.signatures import (
     ActivatedProject,
     DocTypeList,

@@ -118,7 +118,9 @@ def search_external(project: Project, query: Query, text: str, limit: int) -> Ex
     results: list[ExternalHit] = []
     total = 0
     for folder in project.external:
-        found = folder.index.ask(lambda connection: search(connection, query, Scope(limit=limit)))
+        found = folder.index.ask_current(
+            lambda connection: search(connection, query, Scope(limit=limit)), lambda answer: answer["results"]
+        )
         total += found["total"]
         results += [
             ExternalHit(

@@ -30,8 +30,8 @@ from failsoft.tools.docs.config import ProjectConfig, misconfigured, parse_confi
 from failsoft.tools.docs.doc_types import DocTypes
 from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.errors import ProjectNotActivated
-from failsoft.tools.docs.postgres.database import PostgresDatabase
 from failsoft.tools.docs.project import ExternalFolder, Project, index_options
+from failsoft.tools.docs.search.database import PostgresDatabase
 from failsoft.tools.docs.search.index import DocumentIndex, IndexOptions
 from failsoft.tools.files import FileFault, Roots
 from failsoft.tools.files.reading import read

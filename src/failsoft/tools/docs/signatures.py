@@ -19,8 +19,8 @@ class DocsSettings(ToolsetSettings):
     embedding_url: str = Field(
         default="",
         pattern=r"^(https?://\S+)?$",
-        description="Address of an embedding service in the request form of Ollama or OpenAI, such as "
-        "`http://127.0.0.1:11434`; without it, the model of the extra `semantic` is used.",
+        description="Address of an embedding service in OpenAI's form (`POST /v1/embeddings`, as Ollama has it), "
+        "such as `http://127.0.0.1:11434`; it needs no extra; without it, the model of the extra `semantic` is used.",
     )
     embedding_model: str = Field(
         default="nomic-embed-text", min_length=1, description="Model that the embedding service is asked for."
@@ -34,7 +34,7 @@ class DocsSettings(ToolsetSettings):
     database_url: SecretStr | None = Field(
         default=None,
         description="Address of a PostgreSQL database that keeps the search indexes in place of SQLite files, such as "
-        "`postgresql://user:password@host/name` (extra `postgres`; semantic search is faster with pgvector there).",
+        "`postgresql://user:password@host/name` (extra `postgres`).",
     )
     hard_links: bool = Field(
         default=True,
@@ -84,7 +84,7 @@ QueryText = Annotated[
         min_length=1,
         max_length=QUERY_CHARACTERS_AT_MOST,
         description=f"A question or key words: {ACCEPTED}",
-        examples=["how to install offline", '"path guard" AND link*'],
+        examples=["how to install offline", '"path guard" link*'],
     ),
 ]
 Limit = Annotated[int, Field(ge=1, le=100, description="How many to return at most")]

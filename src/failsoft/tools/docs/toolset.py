@@ -18,21 +18,19 @@ from failsoft.tools.docs.doc_types import known_level, listed_types, not_declare
 from failsoft.tools.docs.documents.paths import names_of
 from failsoft.tools.docs.documents.root import DOCUMENT_BYTES_AT_MOST
 from failsoft.tools.docs.missing import alternate_paths
-from failsoft.tools.docs.postgres.database import PostgresDatabase
 from failsoft.tools.docs.project import Project, search_external
 from failsoft.tools.docs.projects import Projects
 from failsoft.tools.docs.promotion import promote
 from failsoft.tools.docs.reading import ListCursor, Position, read_page, split_anchor
 from failsoft.tools.docs.resources import DocumentResources
 from failsoft.tools.docs.search import tables as lookup
-from failsoft.tools.docs.search.corrections import Corrections, corrected_query, lacked, what_would_hit
-from failsoft.tools.docs.search.plain_words import PlainWords
-from failsoft.tools.docs.search.query import Query, parse_query
+from failsoft.tools.docs.search.corrections import corrected_query, lacked, what_would_hit
+from failsoft.tools.docs.search.database import PostgresDatabase
+from failsoft.tools.docs.search.embedders import embedder_for
+from failsoft.tools.docs.search.meaning import LexicalInstead, SemanticSearch
+from failsoft.tools.docs.search.query import PlainWords, Query, parse_query
 from failsoft.tools.docs.search.ranking import search
 from failsoft.tools.docs.search.tables import IndexConnection, Scope
-from failsoft.tools.docs.semantic.embedders import embedder_for
-from failsoft.tools.docs.semantic.lexical_instead import LexicalInstead
-from failsoft.tools.docs.semantic.meaning import Meaning
 from failsoft.tools.docs.signatures import (
     ActivatedProject,
     DocsSettings,
@@ -95,7 +93,7 @@ class Docs(DocumentResources):
         self.roots = (folder,)
         self._state_folder = state_folder
         self._warming: threading.Timer | None = None
-        self.meaning = Meaning(embedder_for(self.settings, self.runtime))
+        self.meaning = SemanticSearch(embedder_for(self.settings, self.runtime))
         url = self.settings.database_url
         self.projects = Projects(
             folder,
@@ -196,17 +194,10 @@ class Docs(DocumentResources):
         scope = Scope(doc_types, _beginning(prefix), level, limit, least)
         if mode != "lexical":
             found = await self.meaning.search(call, chosen.index, query, parsed, scope, mode)
-            call.documents_processed = len(found["results"])
-            return found
-        found, corrected = await self._search(call, chosen, parsed, scope)
-        for typed, meant in corrected.replaced.items():
-            call.warn(f'No document has "{typed}"; searched for "{meant}".')
-        if found["matched"] == "any_word" and found["total"]:
-            lacking = lacked(corrected.missing) or "all the words"
-            call.warn(f"No document has {lacking}; these have some of the query's words.")
-        if not found["results"]:
-            for advice in await self.ask(call, chosen, lambda index: what_would_hit(index, parsed, scope)):
-                call.warn(advice)
+        else:
+            found, claims = await self._search(call, chosen, parsed, scope)
+            for claim in () if chosen.index.is_behind else claims:  # a document not yet indexed may have the words
+                call.warn(claim)
         for warning in chosen.index.take_warnings():
             call.warn(warning)
         call.documents_processed = len(found["results"])
@@ -258,6 +249,8 @@ class Docs(DocumentResources):
         chosen = await self.projects.of(call, project)
         parsed = parse_query(query)
         found = await chosen.index.within(call, lambda: search_external(chosen, parsed, query, limit))
+        for warning in dict.fromkeys(text for folder in chosen.external for text in folder.index.take_warnings()):
+            call.warn(warning)
         call.documents_processed = len(found["results"])
         return found
 
@@ -327,15 +320,23 @@ class Docs(DocumentResources):
 
     async def _search(
         self, call: Call, project: Project, query: Query, scope: Scope
-    ) -> tuple[SearchResults, Corrections]:
-        """Return what a query finds, with words that no document has corrected, and the corrections."""
+    ) -> tuple[SearchResults, list[str]]:
+        """Return what a query finds, with words that no document has corrected, and what callers should know of it."""
 
-        def find(connection: IndexConnection) -> tuple[SearchResults, Corrections]:
+        def find(connection: IndexConnection) -> tuple[SearchResults, list[str]]:
             better, corrections = corrected_query(connection, query)
-            return search(connection, better, scope), corrections
+            found = search(connection, better, scope)
+            claims = [
+                f'No document has "{word}"; searched for "{meant}".' for word, meant in corrections.replaced.items()
+            ]
+            if found["matched"] == "any_word" and found["total"]:
+                lacking = lacked(corrections.missing) or "all the words"
+                claims.append(f"No document has {lacking}; these have some of the query's words.")
+            return found, claims if found["results"] else claims + what_would_hit(connection, query, scope)
 
         return await project.index.within(
-            call, lambda: project.index.ask_current(find, lambda found: found[0]["results"])
+            call,
+            lambda: project.index.ask_current(find, lambda found: found[0]["results"], lambda found: bool(found[1])),
         )
 
     async def _require_types(self, call: Call, project: str | None, given: Sequence[tuple[str, str]]) -> None:

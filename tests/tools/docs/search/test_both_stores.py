@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from failsoft.tools.docs import Docs
 from tests.programs.postgres import IN_POSTGRES, PostgresServer
 from tests.tools.docs.reader import reading
@@ -50,11 +48,6 @@ def found(folder: Path, database_url: str | None) -> dict[str, Any]:
 
 
 @IN_POSTGRES
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="the scores of a search differ between SQLite and PostgreSQL, most for names such as node.js and v1.2.3",
-)
 def test_scores_and_order_are_the_same(tmp_path: Path, postgres: PostgresServer) -> None:
     in_a_file, in_postgres = found(tmp_path / "a", None), found(tmp_path / "b", postgres.url)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.contract.surroundings import write_documents
 from tests.tools.docs.reader import reading
 
@@ -14,11 +12,6 @@ ROUNDS = 20
 """New pages appear with the next walk of the folder: of so many searches, some come before it."""
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="a search right after a page was written says that no document has the word, although one has it",
-)
 def test_a_search_does_not_deny_a_word_of_a_new_page(tmp_path: Path) -> None:
     denied = []
     with reading(tmp_path, {f"{number}.md": "# Page\n" for number in range(150)}) as reader:
@@ -34,9 +27,6 @@ def test_a_search_does_not_deny_a_word_of_a_new_page(tmp_path: Path) -> None:
     assert denied == []
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="search_external_docs returns pages that were deleted, with a snippet"
-)
 def test_deleted_external_pages_are_not_found(tmp_path: Path) -> None:
     pages = {f"{number}.md": "# Page\n" for number in range(30)}
     found = []
@@ -59,11 +49,6 @@ def test_deleted_external_pages_are_not_found(tmp_path: Path) -> None:
     assert found == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="search_external_docs drops the warnings of the external folders' indexes, as of one that is kept in memory",
-)
 def test_warnings_of_external_indexes_reach_the_caller(tmp_path: Path) -> None:
     write_documents(tmp_path / "docs", {"own/a.md": "# A\n\nquagga\n", "vendor/b.md": "# B\n\nquagga\n"})
     (tmp_path / "docs/config.json").write_text('{"name": "p", "docs_root": "own", "external_docs": "vendor"}')

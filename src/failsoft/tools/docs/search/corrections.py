@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from failsoft.framework.text import quoted
 from failsoft.tools.docs.search.query import Query
-from failsoft.tools.docs.search.tables import LAST_CHARACTER, IndexConnection, Scope
+from failsoft.tools.docs.search.tables import IndexConnection, Scope
 from failsoft.tools.docs.search.words import SYNONYMS, root_of
 
 _WORD = re.compile(r"[^\W\d_]{4,40}")
@@ -123,17 +123,11 @@ def _osa() -> Callable[..., int]:
 def _near(connection: IndexConnection, word: str, slips: int) -> Iterable[tuple[str, int]]:
     """Return the words that begin alike and are about as long."""
     shortest = max(len(root_of(word)) - slips, _TERM_AT_LEAST)
-    rows: Iterable[tuple[str, int]] = connection.execute(
-        "SELECT term, doc FROM words WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ?",
-        (word[0], chr(ord(word[0]) + 1), shortest, len(word) + slips),
-    )
-    return rows
+    return [item for item in connection.vocabulary(word[0]) if shortest <= len(item[0]) <= len(word) + slips]
 
 
 def _similar(connection: IndexConnection, word: str) -> list[str]:
     """Return the most frequent words that begin as this one does."""
     begin = word[:3]
-    rows = connection.execute(
-        "SELECT term FROM words WHERE term >= ? AND term < ? ORDER BY doc DESC LIMIT 3", (begin, begin + LAST_CHARACTER)
-    )
-    return [term for (term,) in rows] if begin.isalnum() else []
+    words = connection.vocabulary(begin) if begin.isalnum() else []
+    return [term for term, _ in sorted(words, key=lambda item: -item[1])[:3]]

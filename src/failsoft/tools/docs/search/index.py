@@ -20,9 +20,9 @@ from failsoft.framework.errors import DatabaseError, Overloaded
 from failsoft.tools.database_files import is_damage
 from failsoft.tools.docs.documents.document import Document
 from failsoft.tools.docs.documents.root import DocumentRoot, LibraryEntry, walk
-from failsoft.tools.docs.postgres.database import PostgresDatabase
+from failsoft.tools.docs.search.database import PostgresDatabase
 from failsoft.tools.docs.search.refresh import IndexChanges, apply_changes, find_changes, find_stale, is_built
-from failsoft.tools.docs.search.sqlite_store import IN_MEMORY, REBUILT, Store, discard, in_memory, open_store
+from failsoft.tools.docs.search.sqlite_store import REBUILT, TEMPORARY, Store, discard, open_store, temporary_store
 from failsoft.tools.docs.search.tables import IndexConnection, IndexStore, LostStoreError
 from failsoft.tools.docs.signatures import SearchHit
 
@@ -88,16 +88,20 @@ class DocumentIndex:
         self._turn = threading.RLock()
         self._store: IndexStore | None = None
         self._fresh_until = float("-inf")
+        self._walks = 0
         self._warnings: list[str] = []
+        self.is_behind = False
+        """Whether changes on disk are known that could not be indexed yet."""
 
     def ask(self, question: Callable[[IndexConnection], T]) -> T:
         """Return what the question finds in the index, which is brought up to date first.
 
-        A damaged index is built anew, and one that cannot be kept on disk moves into memory; both leave a warning.
+        A damaged index is built anew, and one that cannot be kept in the cache folder moves into a temporary one; both
+        leave a warning.
 
         Raises:
             OVERLOADED: Another process keeps the index locked.
-            DATABASE_ERROR: Not even an index in memory works, or the database does not.
+            DATABASE_ERROR: Not even an index in a temporary folder works, or the database does not.
             CONFIG_ERROR: The root cannot be opened.
         """
         rebuilds = 0
@@ -130,7 +134,12 @@ class DocumentIndex:
             return await self._database.run(call, work)
         return await call.bound.threads.run(work)
 
-    def ask_current(self, question: Callable[[IndexConnection], T], hits_of: Callable[[T], list[SearchHit]]) -> T:
+    def ask_current(
+        self,
+        question: Callable[[IndexConnection], T],
+        hits_of: Callable[[T], list[SearchHit]],
+        is_doubtful: Callable[[T], bool] = lambda _: False,
+    ) -> T:
         """Return what the question finds, none of whose documents was changed or deleted since it was indexed.
 
         While another process keeps the index locked, documents that were deleted are left out of the answer.
@@ -138,6 +147,8 @@ class DocumentIndex:
         Args:
             question: As for `ask`.
             hits_of: Returns the list of the documents in an answer.
+            is_doubtful: Whether an answer denies something that a new document may have: it is only given after a walk
+                that began with the question. An answer without documents always does.
 
         Raises:
             OVERLOADED, DATABASE_ERROR, CONFIG_ERROR: As `ask` does.
@@ -148,8 +159,12 @@ class DocumentIndex:
             hits = hits_of(found)
             return found, hits, find_stale(connection, [hit["path"] for hit in hits], self._root)
 
+        walks = self._walks
         for _ in range(_CURRENT_TRIES):
             found, hits, stale = self.ask(checked)
+            if self._walks == walks and (not hits or is_doubtful(found)):
+                self._fresh_until = float("-inf")
+                found, hits, stale = self.ask(checked)
             if not stale:
                 return found
             self.refresh_paths([hit["path"] for hit in hits])
@@ -194,6 +209,7 @@ class DocumentIndex:
             if self._clock() >= self._fresh_until:
                 began = self._clock()
                 entries = walk(self._root)
+                self._walks += 1
                 took_s = self._clock() - began
                 self._refresh(self._store, entries)
                 self._fresh_until = self._clock() + min(took_s * _WALK_SHARE, STALE_S_AT_MOST)
@@ -222,6 +238,7 @@ class DocumentIndex:
         with store.connection() as connection:
             built = is_built(connection)
             if built and not find_changes(connection, entries):
+                self.is_behind = False
                 return
             self._apply(store, connection, lambda: find_changes(connection, entries), is_built=built)
 
@@ -236,20 +253,22 @@ class DocumentIndex:
         try:
             with lock.acquire(timeout=_REFRESH_WAIT_S if is_built else _BUILD_WAIT_S):
                 apply_changes(connection, changes(), self._root, self._options.classify)
+                self.is_behind = False
         except TimeoutError:  # of the lock
+            self.is_behind = True
             self._warn(BEHIND)
         except (OSError, RuntimeError) as error:
             msg = "the lock beside the index cannot be used"
             raise sqlite3.OperationalError(msg) from error
 
     def _rebuild(self, error: sqlite3.Error, *, for_good: bool) -> None:
-        """Make the next attempt possible: with a new file, with the file opened anew, or in memory."""
+        """Make the next attempt possible: with a new file, with the file opened anew, or with a temporary one."""
         with self._turn:
             store, self._store = self._store, None
             self._fresh_until = float("-inf")
             if for_good or store is None or _code(error) == sqlite3.SQLITE_FULL:
-                self._store = in_memory(error, self._options.language)
-                self._warn(IN_MEMORY)
+                self._store = temporary_store(error, self._options.language)
+                self._warn(TEMPORARY)
             elif is_damage(error) and isinstance(store, Store):
                 self._warn(REBUILT)
                 discard(store)

@@ -1,31 +1,37 @@
 """Parser of the search syntax, which generates the FTS query, so that user input cannot break or widen the search.
 
-Accepted: words, "exact phrases", prefix*, AND, OR, NOT (in capitals) and parentheses. Words side by side must all
-occur; where no document has all of them, any of them may. Stop words are left out. NOT excludes its neighbour. Anything
-else in a word is punctuation: `front-matter` and `std::vector` are phrases of two words.
+Accepted: words, "exact phrases", prefix*, OR and NOT (in capitals). Words side by side must all occur; where no
+document has all of them, any of them may. Stop words are left out. NOT excludes its neighbour. Anything else is
+punctuation: `front-matter` and `std::vector` are phrases of two words.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import unicodedata
 from dataclasses import dataclass, field
 from typing import NamedTuple, NoReturn
 
-from failsoft.framework.errors import NextStep, SearchError
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.chain import RecoveryResult
+from failsoft.framework.errors import NextStep, SearchError, ToolError
+from failsoft.framework.text import quoted
 from failsoft.tools.docs.search.words import STOP_WORDS
 
-ACCEPTED = 'words, "exact phrases", prefix*, AND, OR, NOT and parentheses'
+ACCEPTED = 'words, "exact phrases", prefix*, OR and NOT'
 QUERY_CHARACTERS_AT_MOST = 1000
 _TERMS_AT_MOST = 64
-_GROUPS_AT_MOST = 16
 _PLAIN_WORDS_AT_MOST = 32
 
 _OPERATORS = frozenset({"AND", "OR", "NOT"})
+"""AND says what words side by side say."""
 _CURLED_QUOTES = str.maketrans({"\N{LEFT DOUBLE QUOTATION MARK}": '"', "\N{RIGHT DOUBLE QUOTATION MARK}": '"'})
 _PARTS = re.compile(
-    r'"(?P<phrase>[^"]*)"(?P<star>\*?)|(?P<open>")|(?P<call>\(\s*\))|(?P<bracket>[()])|(?P<word>[^\s"()]+)'
+    r'"(?P<phrase>[^"]*)"(?P<star>\*?)|(?P<open>")|(?P<operator>(?:OR|NOT)(?![^\s"()]))|(?P<word>[^\s"()]+)'
 )
+_GROUP = re.compile(r"\([^()]*[^\s()]\s+[^\s()]")
+"""Several words in parentheses."""
+_EXCLUDED = re.compile(r'(?<!\S)NOT(?!\S)\s*(?P<excluded>"[^"]*"?|\([^)]*\)?|\S*)')
 _PLAIN = re.compile(r"[^\W_]+(?:[-_'.]+[^\W_]+)*")
 _ALNUM = re.compile(r"[^\W_]+")
 _SEPARATORS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff*]")
@@ -38,23 +44,20 @@ class Query(NamedTuple):
         expression: What to match.
         relaxed: The same with any of the words in place of all; None where the query says how to combine them.
         words: The words to search for, for marks in snippets.
+        prefixes: Those of them that are only beginnings of words.
     """
 
     expression: str
     relaxed: str | None
     words: tuple[str, ...] = ()
-
-
-class _QueryPart(NamedTuple):
-    kind: str
-    text: str
-    is_prefix: bool = False
+    prefixes: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
 class _Conjunction:
     """What must occur and what must not, between two ORs."""
 
+    is_empty: bool = True
     wanted: list[str] = field(default_factory=list)
     unwanted: list[str] = field(default_factory=list)
 
@@ -73,125 +76,110 @@ def parse_query(text: str) -> Query:
 
 
 def plain_words(text: str) -> str:
-    """Return the text's words without quotation marks, operators and other signs; always a valid query, or empty."""
-    words = [word for word in _PLAIN.findall(text[: QUERY_CHARACTERS_AT_MOST * 4]) if word not in _OPERATORS]
-    kept = " ".join(words[:_PLAIN_WORDS_AT_MOST])
-    return kept if len(kept) <= QUERY_CHARACTERS_AT_MOST else kept[:QUERY_CHARACTERS_AT_MOST].rpartition(" ")[0]
+    """Return the words without signs and OR, then those that NOT excludes; always a valid query, or empty."""
+    text = text[: QUERY_CHARACTERS_AT_MOST * 4].translate(_CURLED_QUOTES)
+    kept = _plain(_EXCLUDED.sub(" ", text))[:_PLAIN_WORDS_AT_MOST]
+    excluded = _plain(" ".join(match["excluded"] for match in _EXCLUDED.finditer(text)))[:_PLAIN_WORDS_AT_MOST]
+    words = " ".join(kept + [f"NOT {word}" for word in excluded]) if kept else ""
+    if len(words) <= QUERY_CHARACTERS_AT_MOST:
+        return words
+    return "" if excluded else " ".join(kept)[:QUERY_CHARACTERS_AT_MOST].rpartition(" ")[0]
+
+
+def _plain(text: str) -> list[str]:
+    return [word for word in _PLAIN.findall(text) if word not in _OPERATORS]
+
+
+class PlainWords:
+    """Strips a refused query of its signs and operators and searches once more; the receipt says with what.
+
+    Args:
+        parameter: The parameter that holds the query.
+    """
+
+    name = "plain_words"
+
+    def __init__(self, parameter: str = "query") -> None:
+        self._parameter = parameter
+
+    async def attempt(self, error: ToolError, call: Call) -> RecoveryResult | None:
+        """Return what the plain words find; None if it was not the syntax, or if no word is left."""
+        query = call.arguments.get(self._parameter)
+        if not isinstance(error, SearchError) or not isinstance(query, str):
+            return None
+        words = plain_words(query)
+        if not words or words == query:
+            return None
+        value = await call.retry(**{self._parameter: words})
+        return RecoveryResult(value, f"Searched for the plain words: {quoted(words)}", {self._parameter: words})
 
 
 class _Parser:
-    """Recursive descent over the parts; depth and number of terms are bounded."""
+    """One pass over the parts; the number of terms is bounded."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._parts = list(self._split(text.translate(_CURLED_QUOTES)))
-        self._at = 0
-        self._groups = 0
-        self._terms: list[tuple[str, str]] = []
-        self._is_plain = True
+        self._terms: dict[str, str] = {}
+        self._alternatives = [_Conjunction()]
+        self._pending = ""
 
     def run(self) -> Query:
-        if len(self._parts) > _TERMS_AT_MOST * 2:
+        matches = list(_PARTS.finditer(self._text.translate(_CURLED_QUOTES)))
+        if sum(not match["operator"] for match in matches) > _TERMS_AT_MOST:
             self._fail(f"it has more than {_TERMS_AT_MOST} words")
-        expression = self._alternatives()
-        if self._at < len(self._parts):
-            self._fail("a parenthesis is closed that was not opened")
-        if expression is None:
-            self._fail("it holds no word to search for")
-        terms = dict(self._terms)
-        if self._is_plain:
-            terms = {term: word for term, word in terms.items() if not _says_nothing(word)} or terms
-            expression = " AND ".join(terms)
-        relaxed = " OR ".join(terms) if self._is_plain and len(terms) > 1 else None
-        return Query(expression, relaxed, tuple(terms.values()))
-
-    def _split(self, text: str) -> Iterator[_QueryPart]:
-        for match in _PARTS.finditer(text):
+        for match in matches:
             if match["open"]:
                 self._fail("a quotation mark is not closed")
-            if match["phrase"] is not None:
-                yield _QueryPart("term", f'"{_words_of(match["phrase"])}"', bool(match["star"]))
-            elif match["bracket"]:
-                yield _QueryPart(match["bracket"], "")
-            elif match["word"] in _OPERATORS:
-                yield _QueryPart(match["word"], "")
-            elif match["word"]:  # and not empty parentheses, which people write behind the names of functions
-                yield self._word(match["word"])
-
-    def _word(self, word: str) -> _QueryPart:
-        bare = word.rstrip("*")
-        if not bare:
-            self._fail("a * needs a word in front of it")
-        return _QueryPart("term", _words_of(bare), is_prefix=bare != word)
-
-    def _alternatives(self) -> str | None:
-        """Parse `a OR b`; None if nothing in it can be searched for."""
-        found = [self._conjunction()]
-        while self._take("OR"):
-            self._is_plain = False
-            found.append(self._conjunction())
-        kept = [item for item in found if item is not None]
-        return " OR ".join(kept) or None
-
-    def _conjunction(self) -> str | None:
-        """Parse `a b`, `a AND b`, `a NOT b`."""
-        both = _Conjunction()
-        start = self._at
-        while True:
-            joined = self._take("AND")
-            if joined and self._at - 1 == start:
-                self._fail("AND has nothing on its left")
-            target = both.unwanted if self._take("NOT") else both.wanted
-            joined = joined or target is both.unwanted
-            self._is_plain = self._is_plain and not joined
-            if not self._starts_operand():
-                if joined or self._at == start:
-                    self._fail("an operator or a parenthesis has nothing beside it" if self._parts else "it is empty")
-                break
-            operand = self._operand()
-            if operand is not None:
-                target.append(operand)
-        if both.unwanted and not both.wanted:
+            if match["operator"]:
+                self._operator(match["operator"])
+            elif match["word"] != "AND":
+                self._term(match["phrase"], match["word"] or "", is_prefix=bool(match["star"]))
+        if self._pending:
+            self._fail(f"{self._pending} has nothing on its right")
+        if any(item.unwanted and not item.wanted for item in self._alternatives):
             self._fail("NOT takes away, and there is nothing to take away from")
-        return both.expression() if both.wanted else None
+        if not self._terms:
+            self._fail("it holds no word to search for")
+        return self._combined()
 
-    def _operand(self) -> str | None:
-        part = self._parts[self._at]
-        self._at += 1
-        if part.kind == "term":
-            return self._term(part)
-        self._is_plain = False
-        self._groups += 1
-        if self._groups > _GROUPS_AT_MOST:
-            self._fail(f"it has more than {_GROUPS_AT_MOST} pairs of parentheses")
-        inner = self._alternatives()
-        if not self._take(")"):
-            self._fail("a parenthesis is not closed")
-        return None if inner is None else f"({inner})"
-
-    def _term(self, part: _QueryPart) -> str | None:
-        """Return a term in quotation marks; None if it is only signs."""
-        if not any(map(str.isalnum, part.text)):
-            return None
-        if part.text.startswith('"'):
-            written = part.text + ("*" if part.is_prefix else "")
-        elif part.is_prefix:
-            written = f'"{part.text}"*'
+    def _combined(self) -> Query:
+        is_plain = len(self._alternatives) == 1 and not self._alternatives[0].unwanted
+        terms = self._terms
+        if not is_plain:
+            if _GROUP.search(self._text):
+                self._fail("parentheses cannot group words")
+            expression = " OR ".join(item.expression() for item in self._alternatives if item.wanted)
         else:
-            written = f'"{part.text}"'
-        self._terms.append((written, part.text.strip('"')))
-        if len(self._terms) > _TERMS_AT_MOST:
-            self._fail(f"it has more than {_TERMS_AT_MOST} words")
-        return written
+            terms = {term: word for term, word in terms.items() if not _says_nothing(word)} or terms
+            expression = " AND ".join(terms)
+        relaxed = " OR ".join(terms) if is_plain and len(terms) > 1 else None
+        prefixes = frozenset(word for term, word in terms.items() if term.endswith("*"))
+        return Query(expression, relaxed, tuple(terms.values()), prefixes)
 
-    def _starts_operand(self) -> bool:
-        return self._at < len(self._parts) and self._parts[self._at].kind in {"term", "("}
+    def _operator(self, name: str) -> None:
+        """Note an operator, which needs a word on its right; OR also one on its left."""
+        if self._pending:
+            self._fail(f"{self._pending} has nothing on its right")
+        if name == "OR":
+            if self._alternatives[-1].is_empty:
+                self._fail("OR has nothing on its left")
+            self._alternatives.append(_Conjunction())
+        self._pending = name
 
-    def _take(self, kind: str) -> bool:
-        if self._at < len(self._parts) and self._parts[self._at].kind == kind:
-            self._at += 1
-            return True
-        return False
+    def _term(self, phrase: str | None, word: str, *, is_prefix: bool) -> None:
+        """Add a word or phrase to what is wanted, or behind NOT to what is not; only signs count as nothing."""
+        bare = word.rstrip("*") if phrase is None else phrase
+        if not bare and word:
+            self._fail("a * needs a word in front of it")
+        negated, self._pending = self._pending == "NOT", ""
+        conjunction = self._alternatives[-1]
+        conjunction.is_empty = False
+        text = _words_of(bare)
+        if not any(map(str.isalnum, text)):
+            return
+        written = f'"{text}"' + "*" * (is_prefix or (phrase is None and bare != word))
+        self._terms[written] = text
+        (conjunction.unwanted if negated else conjunction.wanted).append(written)
 
     def _fail(self, reason: str) -> NoReturn:
         plain = plain_words(self._text)
@@ -207,3 +195,38 @@ def _says_nothing(word: str) -> bool:
 
 def _words_of(text: str) -> str:
     return " ".join(_SEPARATORS.sub(" ", text).split())
+
+
+_WORD_OF_INDEX = re.compile(r"[^\W_]+")
+_OF_EXPRESSION = re.compile(r'"(?P<term>[^"]*)"(?P<star>\*?)|(?P<sign>[()]|AND|OR|NOT)')
+_OPERATORS_OF_TSQUERY = {"AND": "&", "OR": "|", "NOT": "& !", "(": "(", ")": ")"}
+_NO_WORD = "'failsoft0nothing'"
+"""What a term without words is searched for; no document has it."""
+
+
+def in_words(text: str) -> list[str]:
+    """Return the words of a text without case and accents, so that PostgreSQL's parser has nothing left to interpret.
+
+    That parser would take `next.config` for a host name and `a/b` for a file.
+    """
+    low = text.lower()
+    if not low.isascii():
+        low = "".join(sign for sign in unicodedata.normalize("NFKD", low) if not unicodedata.combining(sign))
+    return _WORD_OF_INDEX.findall(low)
+
+
+def tsquery(expression: str) -> str:
+    """Return an expression of `parse_query` as the text of a tsquery.
+
+    >>> tsquery('("a b" AND "c"*) NOT ("d")')
+    "(('a'<->'b') & 'c':* ) & ! ('d' )"
+    """
+    parts: list[str] = []
+    for match in _OF_EXPRESSION.finditer(expression):
+        if match["sign"]:
+            parts.append(_OPERATORS_OF_TSQUERY[match["sign"]] + ("" if match["sign"] == "(" else " "))
+            continue
+        words = [f"'{word}'" for word in in_words(match["term"])] or [_NO_WORD]
+        phrase = "<->".join(words) + (":*" if match["star"] else "")
+        parts.append(f"({phrase}) " if len(words) > 1 else f"{phrase} ")
+    return "".join(parts).strip()

@@ -8,10 +8,10 @@ from collections.abc import Sequence, Set as AbstractSet
 from itertools import islice
 from typing import NamedTuple
 
+from failsoft.tools.docs.documents.paths import address
 from failsoft.tools.docs.search.query import Query
 from failsoft.tools.docs.search.tables import IndexConnection, Scope, ScoredRow
-from failsoft.tools.docs.search.words import SYNONYMS, places_of, root_of, snippet
-from failsoft.tools.docs.semantic.passages import introduction
+from failsoft.tools.docs.search.words import SYNONYMS, introduction, places_of, root_of, snippet
 from failsoft.tools.docs.signatures import SearchHit, SearchResults
 
 _WEIGHTS = (5.0, 5.0, 2.0, 1.0)
@@ -26,6 +26,7 @@ _WORDS_AT_MOST = 16
 """Words of a query that are weighed: each is counted in the index and looked for in all pages."""
 _TEXT_CHARACTERS_AT_MOST = 100_000
 _INTRODUCTION_CHARACTERS = 800
+_DESCRIPTION_CHARACTERS = 80
 _SYNONYM_WEIGHT = 0.6
 _MISSING_WORD_WEIGHT = 3.0
 """The weight of a word that no document has, for its synonyms: that of a word that one document in twenty has."""
@@ -39,11 +40,13 @@ class Term(NamedTuple):
         root: The word without its ending.
         weight: The rarer the word, the more.
         synonyms: The roots of words that may stand in its place.
+        is_prefix: Whether any word counts that begins so.
     """
 
     root: str
     weight: float
     synonyms: AbstractSet[str]
+    is_prefix: bool = False
 
 
 class Page(NamedTuple):
@@ -55,18 +58,18 @@ class Page(NamedTuple):
 
     row: int
     title: str
-    name: str
+    path: str
     fields: tuple[str, str, str, str]
 
 
 def pages_of(connection: IndexConnection, rows: Sequence[int]) -> list[Page]:
     """Return the pages of these rows."""
     found = connection.execute(
-        "SELECT documents.id, documents.title, name, lead, substr(body, 1, ?) FROM documents"  # noqa: S608 - only ?
+        "SELECT documents.id, documents.title, documents.path, lead, substr(body, 1, ?) FROM documents"  # noqa: S608 - only ?
         f" JOIN pages ON pages.rowid = documents.id WHERE documents.id IN ({', '.join('?' * len(rows))})",
         [_TEXT_CHARACTERS_AT_MOST, *rows],
     )
-    return [Page(row, title, name, _fields(title, lead, body)) for row, title, name, lead, body in found]
+    return [Page(row, title, path, _fields(title, lead, body)) for row, title, path, lead, body in found]
 
 
 def _fields(title: str, lead: str, body: str) -> tuple[str, str, str, str]:
@@ -75,44 +78,60 @@ def _fields(title: str, lead: str, body: str) -> tuple[str, str, str, str]:
     return title.lower(), described.lower(), introduction(body, _INTRODUCTION_CHARACTERS).lower(), body.lower()
 
 
-def terms_of(connection: IndexConnection, words: Sequence[str]) -> list[Term]:
+def mean_lengths(connection: IndexConnection) -> tuple[int, list[float]]:
+    """Return how many documents there are, and the mean length of each field of theirs, about."""
+    sql = "SELECT count(*), avg(length(title)), avg(size) FROM documents"
+    count, title, size = connection.execute(sql).fetchone()
+    means = (title, _DESCRIPTION_CHARACTERS, _INTRODUCTION_CHARACTERS, size)
+    return count, [max(1.0, float(mean or 1)) for mean in means]
+
+
+def terms_of(connection: IndexConnection, query: Query, documents: int) -> list[Term]:
     """Return the terms of a query, the first ones of a long one."""
-    parts = {root_of(part): part for word in words[:_WORDS_AT_MOST] for part in _PARTS.findall(word)}
-    documents = connection.execute("SELECT count(*) FROM documents").fetchone()[0]
+    parts = {
+        part.lower() if word in query.prefixes else root_of(part): (part, word in query.prefixes)
+        for word in query.words[:_WORDS_AT_MOST]
+        for part in _PARTS.findall(word)
+    }
     terms: list[Term] = []
-    for root, part in parts.items():
-        count = connection.count(f'"{part}"', Scope())
+    for root, (part, is_prefix) in parts.items():
+        count = connection.count(f'"{part}"{"*" * is_prefix}', Scope())
         weight = math.log(1 + (documents - count + 0.5) / (count + 0.5)) if count else _MISSING_WORD_WEIGHT
-        terms.append(Term(root, weight, SYNONYMS.get(root, frozenset()) - parts.keys()))
+        terms.append(Term(root, weight, SYNONYMS.get(root, frozenset()) - parts.keys(), is_prefix))
     return terms
 
 
-def relevance(pages: Sequence[Page], terms: Sequence[Term]) -> list[float]:
-    """Return the relevance of each page to the terms. The lengths of the pages are compared with each other.
+def relevance(pages: Sequence[Page], terms: Sequence[Term], means: Sequence[float]) -> list[float]:
+    """Return the relevance of each page to the terms.
+
+    Args:
+        pages: The pages.
+        terms: What they are searched for.
+        means: The mean length of each field over all pages.
 
     Source: Robertson, Zaragoza and Taylor, "Simple BM25 Extension to Multiple Weighted Fields", CIKM 2004.
     """
-    every = zip(*(page.fields for page in pages), strict=True)
-    means = [max(1.0, sum(map(len, texts)) / len(texts)) for texts in every]
     return [sum(term.weight * _share(page, term, means) for term in terms) for page in pages]
 
 
 def _share(page: Page, term: Term, means: Sequence[float]) -> float:
     """Return how much a page is about a term, from 0 to 1."""
     others = (_SYNONYM_WEIGHT * _share_of(page, other, means) for other in term.synonyms)
-    return max(_share_of(page, term.root, means), max(others, default=0.0))
+    own = _share_of(page, term.root, means, is_prefix=term.is_prefix)
+    return max(own, max(others, default=0.0))
 
 
-def _share_of(page: Page, root: str, means: Sequence[float]) -> float:
+def _share_of(page: Page, root: str, means: Sequence[float], *, is_prefix: bool = False) -> float:
+    forms = None if is_prefix else {root}
     counted = 0.0
     for text, weight, length_share, mean in zip(page.fields, _WEIGHTS, _LENGTH_SHARES, means, strict=True):
-        count = sum(1 for _ in islice(places_of(text, root, {root}, _LOOKS_AT_MOST), _COUNTED_AT_MOST))
+        count = sum(1 for _ in islice(places_of(text, root, forms, _LOOKS_AT_MOST), _COUNTED_AT_MOST))
         counted += weight * count / (1 - length_share + length_share * len(text) / mean)
     return counted / (counted + _SATURATION)
 
 
 _POOL = 50
-"""Matches that are ranked again by BM25F; FTS5's own BM25 saturates too early to tell a page that is about a word."""
+"""Matches that are ranked by BM25F; of more, the database chooses those with the most of the words."""
 _ENOUGH = 10
 """Pages with all words below which those with any of them are looked for as well, however few are returned."""
 _KEY_WORDS_AT_MOST = 3
@@ -120,8 +139,6 @@ _KEY_WORDS_AT_MOST = 3
 _ALL_WORDS = 0.5
 """What a page with all words is given, as a share of the best rank."""
 _ALL_WORDS_OF_A_QUESTION = 0.05
-_FIRST_RANK_WEIGHT = 0.01
-"""Of the rank by BM25, which alone knows phrases and the beginnings of words."""
 _DIGITS = 4
 """Of a score, behind the point."""
 _LEAST_BEST = 1.0
@@ -144,12 +161,12 @@ def search(connection: IndexConnection, query: Query, scope: Scope) -> SearchRes
 def rank(connection: IndexConnection, query: Query, scope: Scope) -> tuple[list[ScoredRow], int, bool]:
     """Return the matches by rank, how many there are, and whether the count is of those with all words."""
     pool = max(_POOL, scope.limit)
-    found = connection.ranked(query.expression, scope, pool)
+    found = connection.matches(query.expression, scope, pool)
     total = len(found) if len(found) < pool else connection.count(query.expression, scope)
     complete = frozenset(found)
     if query.relaxed is not None and (len(found) < max(_ENOUGH, scope.limit) or len(query.words) > _KEY_WORDS_AT_MOST):
-        found |= connection.ranked(query.relaxed, scope, pool)
-    hits = _again(connection, query, found, complete)
+        found += [row for row in connection.matches(query.relaxed, scope, pool) if row not in complete]
+    hits = _by_relevance(connection, query, found, complete)
     if not total and found:
         return hits, connection.count(query.relaxed or query.expression, scope), False
     return hits, total, True
@@ -179,25 +196,24 @@ def hits_of(connection: IndexConnection, hits: Sequence[ScoredRow], words: Seque
     ]
 
 
-def _again(
-    connection: IndexConnection, query: Query, found: dict[int, float], complete: frozenset[int]
+def _by_relevance(
+    connection: IndexConnection, query: Query, found: Sequence[int], complete: frozenset[int]
 ) -> list[ScoredRow]:
     """Return the matches by their relevance, the share of the query in the title, and whether all of it occurs."""
     if not found:
         return []
-    terms = terms_of(connection, query.words)
+    documents, means = mean_lengths(connection)
+    terms = terms_of(connection, query, documents)
     wanted = {term.root for term in terms}
-    pages = pages_of(connection, list(found))
-    ranks = [
-        score + _FIRST_RANK_WEIGHT * found[page.row] for page, score in zip(pages, relevance(pages, terms), strict=True)
-    ]
+    pages = sorted(pages_of(connection, found), key=lambda page: page.path)
+    ranks = relevance(pages, terms, means)
     best = max(_LEAST_BEST, *ranks)
     of_all = _ALL_WORDS if len(query.words) <= _KEY_WORDS_AT_MOST else _ALL_WORDS_OF_A_QUESTION
     hits: list[ScoredRow] = []
     for page, relevant in zip(pages, ranks, strict=True):
-        bonus = _bonus(wanted, page.title, page.name) + of_all * (page.row in complete)
+        bonus = _bonus(wanted, page.title, address(page.path).rpartition("/")[2]) + of_all * (page.row in complete)
         hits.append(ScoredRow(page.row, relevant + best * bonus))
-    return sorted(hits, key=lambda hit: (-hit.score, hit.row))
+    return sorted(hits, key=lambda hit: -round(hit.score, _DIGITS))  # of equals, the first path
 
 
 def _bonus(wanted: set[str], title: str, name: str) -> float:

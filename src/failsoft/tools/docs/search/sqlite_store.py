@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import os
 import sqlite3
-import threading
-from collections.abc import Iterator, Sequence
+import tempfile
+import weakref
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from failsoft.framework.errors import DatabaseError
 from failsoft.framework.safe.author_reports import logger
 from failsoft.tools.database_files import (
     LOCK_WAIT_S,
-    ConnectionPool,
     DatabaseFile,
     FileKind,
     cache_folder,
     is_damage,
-    is_reset,
 )
-from failsoft.tools.docs.search.tables import IndexStore, Scope, ScoredRow
-from failsoft.tools.docs.semantic.vectors import Matrices, as_bytes
+from failsoft.tools.docs.search.tables import LAST_CHARACTER, SCHEMA_VERSION, Scope, key_of
 
-SCHEMA_VERSION = 7
 _KIND = FileKind(0x66736478, SCHEMA_VERSION)
 """`fsdx` in ASCII: an index of failsoft."""
 _BUSY_S = 5.0
@@ -60,8 +56,6 @@ COMMIT;
 class SqliteConnection(sqlite3.Connection):
     """A connection to the file; see `IndexConnection`."""
 
-    matrices: Matrices
-
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Begin a transaction that takes the write lock at once, so that it cannot fail half way for want of it."""
@@ -89,26 +83,22 @@ class SqliteConnection(sqlite3.Connection):
         source, values = _source(scope)
         return int(self.execute(f"SELECT count(*) {source}", (expression, *values)).fetchone()[0])
 
-    def ranked(self, expression: str, scope: Scope, limit: int) -> dict[int, float]:
-        """Return the best matches by BM25, best first: score by row."""
+    def matches(self, expression: str, scope: Scope, limit: int) -> list[int]:
+        """Return the rows of matches; of more than `limit`, those with the most of the words."""
         source, values = _source(scope)
-        sql = f"SELECT pages.rowid, rank {source} ORDER BY rank LIMIT ?"
-        return {row: -score for row, score in self.execute(sql, (expression, *values, limit))}
+        sql = f"SELECT pages.rowid {source} ORDER BY rank LIMIT ?"
+        return [row for (row,) in self.execute(sql, (expression, *values, limit))]
+
+    def vocabulary(self, begin: str) -> list[tuple[str, int]]:
+        """Return the words of the index that begin so, and how many documents have each."""
+        sql = "SELECT term, doc FROM words WHERE term >= ? AND term < ? ORDER BY term"
+        return self.execute(sql, (begin, begin + LAST_CHARACTER)).fetchall()
 
     def occurs(self, word: str) -> bool:
         """Return whether a document has the word."""
         quoted = word.replace('"', "")
         found = self.execute("SELECT 1 FROM pages WHERE pages MATCH ? LIMIT 1", (f'"{quoted}"',))
         return found.fetchone() is not None
-
-    def add_vectors(self, row: int, model: str, vectors: Sequence[Sequence[float]]) -> None:
-        """Store the vectors of a document."""
-        rows = [(row, model, as_bytes(vector)) for vector in vectors]
-        self.executemany("INSERT INTO vectors (document, model, vector) VALUES (?, ?, ?)", rows)
-
-    def nearest(self, model: str, vector: Sequence[float], scope: Scope, limit: int) -> list[ScoredRow]:
-        """Return the documents with the passage that is nearest to the vector, by cosine."""
-        return self.matrices.nearest(self, model, vector, scope, limit)
 
 
 def _source(scope: Scope) -> tuple[str, list[str]]:
@@ -130,7 +120,6 @@ class Store(DatabaseFile[SqliteConnection]):
     def __init__(self, file: Path, language: str = "english") -> None:
         super().__init__(file)
         self._schema = _schema(language)
-        self._matrices = Matrices()
 
     def create(self) -> None:
         """Make the file ready: nothing to do if it is ours, the schema if it is new. Call it under `process_lock`.
@@ -147,7 +136,7 @@ class Store(DatabaseFile[SqliteConnection]):
 
     def connect(self) -> SqliteConnection:
         """Open a connection; see `DatabaseFile`."""
-        connection = _connected(f"{self.file.as_uri()}?mode=rw", self._matrices)
+        connection = _connected(f"{self.file.as_uri()}?mode=rw")
         try:
             _KIND.recognize(connection)
             connection.execute("PRAGMA synchronous = NORMAL")
@@ -157,47 +146,10 @@ class Store(DatabaseFile[SqliteConnection]):
         return connection
 
 
-class MemoryStore:
-    """An index in memory: one connection, which threads take in turn.
-
-    Args:
-        language: Whose words are stemmed, `english` or `none`.
-    """
-
-    def __init__(self, language: str) -> None:
-        self._schema = _schema(language)
-        self._turn = threading.Lock()
-        self._pool = ConnectionPool(self._open, is_reset, SqliteConnection.close)
-
-    def process_lock(self) -> None:
-        """Return None: no other process can use it."""
-
-    @contextmanager
-    def connection(self) -> Iterator[SqliteConnection]:
-        """Lend the connection to the calling thread."""
-        with self._turn, self._pool.lend() as connection:
-            yield connection
-
-    def discard(self) -> None:
-        """Forget what is stored."""
-        self.close()
-
-    def close(self) -> None:
-        """Close the connection, and with it the index."""
-        self._pool.close()
-
-    def _open(self) -> SqliteConnection:
-        connection = _connected("file::memory:", Matrices())
-        connection.executescript(self._schema)
-        return connection
-
-
-def _connected(uri: str, matrices: Matrices) -> SqliteConnection:
-    connection = sqlite3.connect(
+def _connected(uri: str) -> SqliteConnection:
+    return sqlite3.connect(
         uri, timeout=_BUSY_S, isolation_level=None, check_same_thread=False, uri=True, factory=SqliteConnection
     )
-    connection.matrices = matrices
-    return connection
 
 
 def _schema(language: str) -> str:
@@ -208,13 +160,13 @@ def _is_empty(connection: sqlite3.Connection) -> bool:
     return bool(connection.execute("SELECT count(*) = 0 FROM sqlite_master").fetchone()[0])
 
 
-IN_MEMORY = "The search index cannot be kept on disk, so it is kept in memory and rebuilt at each start."
+TEMPORARY = "The search index cannot be kept in the cache folder, so it is rebuilt at each start."
 REBUILT = "The search index was damaged and was rebuilt."
 
 
 def open_store(
     root: Path, cache_dir: Path | None, language: str = "english", fingerprint: str = ""
-) -> tuple[IndexStore, str]:
+) -> tuple[Store, str]:
     """Return the store of this root, ready for use, and a warning if it had to be repaired.
 
     Args:
@@ -236,14 +188,25 @@ def open_store(
                 store.create()
                 return store, REBUILT
     except (sqlite3.Error, OSError, RuntimeError) as error:
-        return in_memory(error, language), IN_MEMORY
+        return temporary_store(error, language), TEMPORARY
     return store, ""
 
 
-def in_memory(error: BaseException, language: str = "english") -> MemoryStore:
-    """Return a store in memory, and log why."""
-    logger.opt(exception=error).warning(IN_MEMORY)
-    return MemoryStore(language)
+def temporary_store(error: BaseException, language: str = "english") -> Store:
+    """Return a store in a temporary folder, which goes with it, and log why.
+
+    Raises:
+        DATABASE_ERROR: Not even that works.
+    """
+    logger.opt(exception=error).warning(TEMPORARY)
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="failsoft-docs-", ignore_cleanup_errors=True)
+        store = Store(Path(folder.name, "index.sqlite3"), language)
+        weakref.finalize(store, folder.cleanup)
+        store.create()
+    except (sqlite3.Error, OSError) as fault:
+        raise DatabaseError(message="The search index cannot be kept anywhere.") from fault
+    return store
 
 
 def discard(store: Store) -> None:
@@ -259,6 +222,6 @@ def discard(store: Store) -> None:
 def _file_for(root: Path, cache_dir: Path | None, fingerprint: str) -> Path:
     folder = cache_folder(cache_dir, "docs")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    key = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]
+    key = key_of(root)
     variant = f"-{fingerprint}" if fingerprint else ""
     return folder / f"{key}{variant}-v{SCHEMA_VERSION}.sqlite3"

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from failsoft.framework.errors.vocabulary import PicklableError
 from failsoft.tools.docs.documents.paths import address, folded
 from failsoft.tools.docs.signatures import ListedDocument
 
+SCHEMA_VERSION = 8
+"""Of the tables, and of what is stored in them."""
 LAST_CHARACTER = "\U0010ffff"
 """Behind a prefix: the end of the range of all texts that begin with it."""
 
@@ -62,8 +67,13 @@ class ScoredRow(NamedTuple):
     score: float
 
 
+def key_of(root: Path) -> str:
+    """Return what names the index of this folder: 16 hex digits."""
+    return hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]
+
+
 class IndexConnection(Protocol):
-    """A connection to the tables `documents`, `aliases`, `pages`, `vectors`, `builds` and `words`.
+    """A connection to the tables `documents`, `aliases`, `pages`, `vectors` and `builds`.
 
     `execute` and `executemany` take SQL that both databases understand, with `?` for values.
     """
@@ -86,17 +96,14 @@ class IndexConnection(Protocol):
     def count(self, expression: str, scope: Scope) -> int:
         """Return how many documents match."""
 
-    def ranked(self, expression: str, scope: Scope, limit: int) -> dict[int, float]:
-        """Return the best matches by BM25, best first: score by row."""
+    def matches(self, expression: str, scope: Scope, limit: int) -> list[int]:
+        """Return the rows of matches; of more than `limit`, those with the most of the words."""
+
+    def vocabulary(self, begin: str) -> Sequence[tuple[str, int]]:
+        """Return the words of the index that begin so, and how many documents have each."""
 
     def occurs(self, word: str) -> bool:
         """Return whether a document has the word."""
-
-    def add_vectors(self, row: int, model: str, vectors: Sequence[Sequence[float]]) -> None:
-        """Store the vectors of a document."""
-
-    def nearest(self, model: str, vector: Sequence[float], scope: Scope, limit: int) -> list[ScoredRow]:
-        """Return the documents with the passage that is nearest to the vector, by cosine."""
 
 
 class ProcessLock(Protocol):

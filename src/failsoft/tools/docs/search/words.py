@@ -21,6 +21,12 @@ _REST = re.compile(r"[^\W_]{0,10}(?![^\W_])")
 """The end of a word."""
 
 
+_INTRODUCTION_WITHIN_CHARACTERS = 6_000
+_PROSE_AT_LEAST = 30
+"""Characters of a paragraph in an introduction; shorter ones are labels, or what is left of markup."""
+_NOISE = re.compile(r"```.*?(?:```|\Z)|<[^<>]{1,300}>|\]\([^)]{0,300}\)|[|#*`_\[\]>-]+", re.DOTALL)
+
+
 @lru_cache(maxsize=10_000)
 def root_of(word: str) -> str:
     """Return a word without its common English ending, in lower case: equal for most forms of one word."""
@@ -71,13 +77,15 @@ def _matches(text: str, words: Sequence[str]) -> list[tuple[int, int, str]]:
     return sorted(found)[:_MATCHES_AT_MOST]
 
 
-def places_of(low: str, root: str, roots: AbstractSet[str], looks_at_most: int) -> Iterator[tuple[int, int, str]]:
+def places_of(
+    low: str, root: str, roots: AbstractSet[str] | None, looks_at_most: int
+) -> Iterator[tuple[int, int, str]]:
     """Yield the words that begin with a root and are forms of one; `str.find` is several times as fast as a pattern.
 
     Args:
         low: A text in lower case.
         root: What the words begin with.
-        roots: The roots that they may have.
+        roots: The roots that they may have; None for any.
         looks_at_most: How often the root is looked for: one letter occurs in every second word.
     """
     at = low.find(root)
@@ -85,7 +93,9 @@ def places_of(low: str, root: str, roots: AbstractSet[str], looks_at_most: int) 
         looks_at_most -= 1
         if not at or not low[at - 1].isalnum():
             rest = _REST.match(low, at + len(root))
-            if rest is not None and (form := root_of(low[at : rest.end()])) in roots:
+            if rest is not None and (
+                (form := root_of(low[at : rest.end()])) in roots if roots is not None else (form := root)
+            ):
                 yield at, rest.end(), form
         at = low.find(root, at + len(root))
 
@@ -153,3 +163,20 @@ def _synonyms() -> dict[str, frozenset[str]]:
 
 SYNONYMS = _synonyms()
 """By the root of a word: the roots of those that a page may have in its place."""
+
+
+def introduction(body: str, characters: int) -> str:
+    """Return the first prose of a text, at most so many characters, without headings, markup and code."""
+    found = ""
+    for part in re.split(r"\n\s*\n", body[:_INTRODUCTION_WITHIN_CHARACTERS]):
+        text = "" if part.lstrip().startswith("#") else plain_prose(part)
+        if len(text) > _PROSE_AT_LEAST:
+            found = f"{found} {text}"
+            if len(found) > characters:
+                break
+    return found[1 : characters + 1]
+
+
+def plain_prose(text: str) -> str:
+    """Return a text without markup and code, on one line."""
+    return " ".join(_NOISE.sub(" ", text).split())

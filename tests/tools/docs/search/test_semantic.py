@@ -24,8 +24,8 @@ from tests.doors import (
     fused,
     meaning_module as meaning,
     opening,
-    passages,
     refresh_module as refresh,
+    request_url,
 )
 from tests.tools.docs.parts import Write
 
@@ -44,7 +44,7 @@ class Service:
     def __init__(self) -> None:
         self.requests: list[tuple[str, str | None, dict[str, Any]]] = []
         self.status = 200
-        self.form = "ollama"
+        self.form = "openai"
         service = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -69,12 +69,10 @@ class Service:
         if self.status != 200:
             return self.status, {"error": "down"}
         if self.form == "nonsense":
-            return 200, {"embeddings": [["a"]]}
-        if (self.form == "openai") != path.endswith("/v1/embeddings"):
+            return 200, {"data": [{"index": 0, "embedding": ["a"]}]}
+        if path != "/v1/embeddings":
             return 404, {}
         vectors = [[float(text.lower().count(word)) for word in WORDS] + [0.1] for text in body["input"]]
-        if self.form == "ollama":
-            return 200, {"embeddings": vectors}
         data = [{"index": place, "embedding": vector} for place, vector in enumerate(vectors)]
         return 200, {"data": data[::-1]}
 
@@ -222,14 +220,24 @@ def test_documents_that_change_during_each_search_are_left_out_with_a_warning(
     assert found["metadata"]["warnings"] == [meaning._CHANGING]
 
 
-@pytest.mark.parametrize("form", ["ollama", "openai"])
-def test_a_service_is_asked_in_its_own_form(served: Serve, service: Service, form: str) -> None:
-    service.form = form
+def test_a_service_is_asked_in_the_form_of_openai(served: Serve, service: Service) -> None:
     docs = served(embedding_url=service.url, embedding_model="tiny", embedding_key="secret")
     assert paths(search(docs, "a bark", mode="semantic"))[0] == "animals/dogs.md"
     path, key, body = service.requests[-1]
-    assert path == {"ollama": "/api/embed", "openai": "/v1/embeddings"}[form]
-    assert (key, body["model"]) == ("Bearer secret", "tiny")
+    assert (path, key, body["model"]) == ("/v1/embeddings", "Bearer secret", "tiny")
+
+
+def test_a_model_whose_vectors_have_another_size_embeds_all_documents_anew(served: Serve, service: Service) -> None:
+    docs = served(embedding_url=service.url)
+    assert paths(search(docs, "bark", mode="semantic"))[0] == "animals/dogs.md"
+    answer = service.answer
+
+    def shorter(path: str, body: dict[str, Any]) -> tuple[int, Any]:
+        status, given = answer(path, body)
+        return status, {"data": [item | {"embedding": item["embedding"][:-1] or [1.0]} for item in given["data"]]}
+
+    service.answer = shorter  # type: ignore[method-assign]
+    assert paths(search(docs, "a loan", mode="semantic"))[0] == "money/bank.md"
 
 
 def test_documents_are_embedded_once_and_again_when_they_change(
@@ -343,25 +351,16 @@ def test_a_service_that_is_down_is_a_typed_error_where_nothing_recovers_it(serve
 
 
 @pytest.mark.parametrize(
-    ("url", "first"),
+    ("url", "asked"),
     [
-        ("http://h:1", "http://h:1/api/embed"),
-        ("http://h:1/", "http://h:1/api/embed"),
+        ("http://h:1", "http://h:1/v1/embeddings"),
+        ("http://h:1/", "http://h:1/v1/embeddings"),
         ("http://h/v1", "http://h/v1/embeddings"),
         ("http://h/v1/embeddings", "http://h/v1/embeddings"),
-        ("http://h/api/embed", "http://h/api/embed"),
-        ("http://h/api/embeddings", "http://h/api/embed"),
     ],
 )
-def test_the_address_decides_about_the_form(url: str, first: str) -> None:
-    assert embedders._urls(url)[0] == first
-
-
-def test_passages_hold_the_title_and_no_code() -> None:
-    found = passages("Title", "a/my-page.md", "One.\n\n```\ncode\n```\n\n" + "Two words. " * 300)
-    assert found[0] == "Title. a my page"
-    assert all(text.startswith("Title. ") for text in found)
-    assert "code" not in " ".join(found)
+def test_requests_are_sent_to_the_embeddings_of_an_address(url: str, asked: str) -> None:
+    assert request_url(url) == asked
 
 
 def test_an_opening_holds_the_title_the_description_and_prose() -> None:

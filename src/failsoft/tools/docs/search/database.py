@@ -44,7 +44,7 @@ class PostgresDatabase:
         Raises:
             DATABASE_ERROR: The database cannot be reached.
         """
-        from failsoft.tools.docs.postgres.store import PostgresStore  # noqa: PLC0415 - imports the extra
+        from failsoft.tools.docs.search.postgres_store import PostgresStore  # noqa: PLC0415 - imports the extra
 
         store = PostgresStore(self._url, root, language, fingerprint)
         store.create()

@@ -51,11 +51,6 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     server.server_close()
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="with an embedding service and without the extra `semantic`, every search by meaning is a DATABASE_ERROR",
-)
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
 def test_a_service_needs_no_extra(tmp_path: Path, url: str, mode: str) -> None:
     with reading(tmp_path, PAGES, settings=Docs.Settings(embedding_url=url)) as reader:

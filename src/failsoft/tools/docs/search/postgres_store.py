@@ -1,0 +1,354 @@
+"""The tables of an index in PostgreSQL, in a schema of its own, which finds what matches; the ranking is not its own.
+
+Words are split, folded and stemmed as the SQLite store does, so that both find the same documents.
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import hashlib
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Self
+
+import psycopg
+from filelock import Timeout as LockTimeout
+from psycopg import errors
+from psycopg.pq import TransactionStatus
+
+from failsoft.framework.errors import DatabaseError
+from failsoft.tools.database_files import ConnectionPool
+from failsoft.tools.docs.search.query import in_words, tsquery
+from failsoft.tools.docs.search.tables import SCHEMA_VERSION, LostStoreError, Scope, key_of
+
+_CONNECT_S = 5
+_STATEMENT_S = 120
+_CREATE_S = 60.0
+_DOWN = "The database of the search index cannot be reached."
+_GONE = (errors.UndefinedTable, errors.UndefinedColumn, errors.UndefinedObject, errors.InvalidSchemaName)
+_TABLES = """
+CREATE SCHEMA {name};
+SET LOCAL search_path TO {name};
+CREATE TEXT SEARCH CONFIGURATION words (COPY = pg_catalog.simple);
+CREATE TABLE documents (
+    id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, path TEXT COLLATE "C" NOT NULL, folded TEXT NOT NULL,
+    address TEXT NOT NULL, name TEXT NOT NULL, title TEXT NOT NULL, doc_type TEXT COLLATE "C" NOT NULL,
+    level TEXT NOT NULL, changed_ns BIGINT NOT NULL, size BIGINT NOT NULL, sha256 TEXT NOT NULL
+);
+CREATE INDEX documents_path ON documents USING hash (path);
+CREATE INDEX documents_folded ON documents USING hash (folded);
+CREATE INDEX documents_address ON documents USING hash (address);
+CREATE INDEX documents_name ON documents USING hash (name);
+CREATE TABLE aliases (address TEXT NOT NULL, document BIGINT NOT NULL);
+CREATE INDEX aliases_address ON aliases USING hash (address);
+CREATE INDEX aliases_document ON aliases (document);
+CREATE TABLE vectors (id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, document BIGINT NOT NULL,
+    model TEXT NOT NULL, vector BYTEA NOT NULL);
+CREATE INDEX vectors_document ON vectors (document, model);
+CREATE TABLE builds (finished_ns BIGINT NOT NULL);
+CREATE TABLE pages (rowid BIGINT PRIMARY KEY, title TEXT NOT NULL, path TEXT NOT NULL, lead TEXT NOT NULL,
+    body TEXT NOT NULL, vector TSVECTOR NOT NULL);
+CREATE INDEX pages_vector ON pages USING gin (vector);
+"""
+"""Paths may be longer than an entry of a B-tree, so they have hash indexes."""
+_STEMS = """
+CREATE TEXT SEARCH DICTIONARY stems (TEMPLATE = pg_catalog.snowball, LANGUAGE = porter);
+ALTER TEXT SEARCH CONFIGURATION words ALTER MAPPING REPLACE pg_catalog.simple WITH stems;
+"""
+"""The stemmer that FTS5 has, without stop words: the query parser removes them."""
+_RANKS = "ts_rank('{0.1, 0.4, 0.4, 1.0}', pages.vector, to_tsquery('words', ?))"
+"""Only chooses which of very many matches are ranked."""
+_Vocabulary = dict[str, tuple[Any, list[tuple[str, int]]]]
+
+
+class PostgresStore:
+    """Connections to the schema of one index.
+
+    Args:
+        url: The address of the database.
+        root: The folder of the documents; each has a schema of its own.
+        language: Whose words are stemmed, `english` or `none`.
+        fingerprint: Distinguishes the indexes of one root.
+    """
+
+    def __init__(self, url: str, root: Path, language: str = "english", fingerprint: str = "") -> None:
+        variant = f"_{fingerprint}" if fingerprint else ""
+        self.name = f"failsoft_docs_{key_of(root)}{variant}_v{SCHEMA_VERSION}"
+        self._url = url
+        self._language = language
+        self._vocabulary: _Vocabulary = {}
+        self._pool = ConnectionPool(self._open, _is_reset, _close)
+
+    def create(self) -> None:
+        """Make the schema ready: nothing to do if it is there.
+
+        Raises:
+            DATABASE_ERROR: The database cannot be reached, or refuses to make it.
+        """
+        raw = self._connect()
+        try:
+            with typed(raw), _locked(raw, self.name, _CREATE_S):
+                if raw.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (self.name,)).fetchone() is None:
+                    with raw.transaction():
+                        raw.execute(_schema(self.name, self._language))
+        except LockTimeout as error:
+            raise DatabaseError(message="The search index is being made by another process.") from error
+        except LostStoreError as error:
+            raise DatabaseError(message=_DOWN) from error
+        finally:
+            _close_raw(raw)
+
+    def discard(self) -> None:
+        """Delete the schema, and what it holds.
+
+        Raises:
+            DATABASE_ERROR: The database cannot be reached, or refuses.
+        """
+        raw = self._connect()
+        try:
+            with typed(raw):
+                raw.execute(f"DROP SCHEMA IF EXISTS {self.name} CASCADE")
+        except LostStoreError as error:
+            raise DatabaseError(message=_DOWN) from error
+        finally:
+            _close_raw(raw)
+
+    def process_lock(self) -> _AdvisoryLock:
+        """Return the lock that the processes share who use this schema."""
+        return _AdvisoryLock(self)
+
+    @contextmanager
+    def connection(self) -> Iterator[PostgresConnection]:
+        """Lend a connection to the calling thread.
+
+        Raises:
+            DATABASE_ERROR: The database cannot be reached.
+        """
+        with self._pool.lend() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Close the connections: idle ones now, lent ones when they come back."""
+        self._pool.close()
+
+    def _open(self) -> PostgresConnection:
+        raw = self._connect()
+        try:
+            with typed(raw):
+                raw.execute(f"SET search_path TO {self.name}")
+        except BaseException:
+            _close_raw(raw)
+            raise
+        return PostgresConnection(raw, self._vocabulary)
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        try:
+            return psycopg.connect(
+                self._url,
+                autocommit=True,
+                connect_timeout=_CONNECT_S,
+                application_name="failsoft docs",
+                options=f"-c statement_timeout={_STATEMENT_S}s -c client_min_messages=warning",
+            )
+        except psycopg.Error as error:
+            raise DatabaseError(message=_DOWN) from DriverError.of(error)
+
+
+class _AdvisoryLock:
+    """A lock in the database; it ends with the connection that holds it."""
+
+    def __init__(self, store: PostgresStore) -> None:
+        self._store = store
+
+    @contextmanager
+    def acquire(self, timeout: float) -> Iterator[None]:
+        """Hold the lock for the block."""
+        with self._store.connection() as connection, _locked(connection.raw, self._store.name, timeout):
+            yield
+
+
+@contextmanager
+def _locked(raw: psycopg.Connection[Any], name: str, timeout_s: float) -> Iterator[None]:
+    """Hold an advisory lock for the block; raise `filelock.Timeout` if another session keeps it."""
+    key = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
+    try:
+        with typed(raw):
+            raw.execute("SELECT set_config('lock_timeout', %s, false)", (f"{max(1, int(timeout_s * 1000))}ms",))
+            raw.execute("SELECT pg_advisory_lock(%s)", (key,))
+    except DatabaseError as error:
+        if refused(error, errors.LockNotAvailable):
+            raise LockTimeout(name) from error
+        raise
+    try:
+        yield
+    finally:
+        with suppress(psycopg.Error):  # a lost connection has lost its lock as well
+            raw.execute("SELECT pg_advisory_unlock(%s), set_config('lock_timeout', '0', false)", (key,))
+
+
+def _schema(name: str, language: str) -> str:
+    return (_TABLES if language == "none" else _TABLES + _STEMS).format(name=name)
+
+
+def _is_reset(connection: PostgresConnection) -> bool:
+    raw = connection.raw
+    return not raw.closed and raw.info.transaction_status == TransactionStatus.IDLE
+
+
+def _close(connection: PostgresConnection) -> None:
+    _close_raw(connection.raw)
+
+
+def _close_raw(raw: psycopg.Connection[Any]) -> None:
+    with suppress(psycopg.Error):
+        raw.close()
+
+
+class PostgresConnection:
+    """A connection to the schema of an index; see `IndexConnection`.
+
+    Args:
+        raw: The connection, which commits each statement.
+        vocabulary: The words of the index, read once a build.
+    """
+
+    def __init__(self, raw: psycopg.Connection[Any], vocabulary: _Vocabulary) -> None:
+        self.raw = raw
+        self._vocabulary = vocabulary
+
+    def execute(self, sql: str, values: Sequence[Any] = (), /) -> psycopg.Cursor[Any]:
+        """Run a statement with `?` for values; return its cursor.
+
+        Raises:
+            LostStoreError: The connection was lost, or the tables are gone.
+            DATABASE_ERROR: The database refuses it.
+        """
+        with typed(self.raw):
+            return self.raw.execute(_translated(sql), _clean(values))
+
+    def executemany(self, sql: str, rows: Sequence[Any], /) -> None:
+        """Run a statement for each of the rows; raises as `execute` does."""
+        with typed(self.raw), self.raw.cursor() as cursor:
+            cursor.executemany(_translated(sql), [_clean(values) for values in rows])
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Begin a transaction that is committed at the end of the block, or rolled back."""
+        with typed(self.raw), self.raw.transaction():
+            yield
+
+    def add_page(self, row: int, title: str, path: str, lead: str, body: str) -> None:
+        """Index the text of a document; of one too large for a tsvector (1 MB) its beginning."""
+        head = [" ".join(in_words(text)) for text in (title, path, lead)]
+        words = in_words(body)
+        while True:
+            try:
+                with typed(self.raw), self.raw.transaction():
+                    self._add_page(row, (title, path, lead, body), (*head, " ".join(words)))
+            except _TooLargeError:
+                words = words[: len(words) // 2]
+            else:
+                return
+
+    def _add_page(self, row: int, page: Sequence[str], words: Sequence[str]) -> None:
+        vector = " || ".join(f"setweight(to_tsvector('words', ?), '{weight}')" for weight in "ABCD")
+        try:
+            self.execute(f"INSERT INTO pages VALUES (?, ?, ?, ?, ?, {vector})", (row, *page, *words))  # noqa: S608 - our own words
+        except DatabaseError as error:
+            if refused(error, errors.ProgramLimitExceeded):
+                raise _TooLargeError from error
+            raise
+
+    def remove_page(self, row: int) -> None:
+        """Remove the text of a document from the index."""
+        self.execute("DELETE FROM pages WHERE rowid = ?", (row,))
+
+    def count(self, expression: str, scope: Scope) -> int:
+        """Return how many documents match."""
+        source, values = _source(expression, scope)
+        ((found,),) = self.execute(f"SELECT count(*) {source}", values)
+        return int(found)
+
+    def matches(self, expression: str, scope: Scope, limit: int) -> list[int]:
+        """Return the rows of matches; of more than `limit`, those with the most of the words."""
+        source, values = _source(expression, scope)
+        sql = f"SELECT pages.rowid {source} ORDER BY {_RANKS} DESC, pages.rowid LIMIT ?"
+        return [row for (row,) in self.execute(sql, (*values, tsquery(expression), limit))]
+
+    def occurs(self, word: str) -> bool:
+        """Return whether a document has the word."""
+        query = tsquery(f'"{word.replace(chr(34), "")}"')
+        found = self.execute("SELECT 1 FROM pages WHERE vector @@ to_tsquery('words', ?) LIMIT 1", (query,))
+        return found.fetchone() is not None
+
+    def vocabulary(self, begin: str) -> list[tuple[str, int]]:
+        """Return the words of the index that begin so, and how many documents have each."""
+        found = self.execute("SELECT finished_ns FROM builds").fetchone()
+        known, words = self._vocabulary.get("words", (None, []))
+        if known != found:
+            words = self.execute("SELECT word, ndoc FROM ts_stat('SELECT vector FROM pages') ORDER BY word").fetchall()
+            self._vocabulary["words"] = (found, words)
+        start = bisect.bisect_left(words, (begin,))
+        return list(itertools.takewhile(lambda item: item[0].startswith(begin), itertools.islice(words, start, None)))
+
+
+class _TooLargeError(Exception):
+    """A text is larger than a tsvector may be."""
+
+
+class DriverError(Exception):
+    """A fault that the driver reports, by its class and SQLSTATE: its own text may quote SQL or addresses."""
+
+    @classmethod
+    def of(cls, error: psycopg.Error) -> Self:
+        """Return the fault of an exception of the driver, with that as its cause."""
+        state = f" ({error.sqlstate})" if error.sqlstate else ""
+        fault = cls(f"{type(error).__name__}{state}")
+        fault.__cause__ = error
+        return fault
+
+
+def refused(error: DatabaseError, kind: type[psycopg.Error]) -> bool:
+    """Return whether the driver reported a fault of this kind."""
+    return isinstance(error.__cause__, DriverError) and isinstance(error.__cause__.__cause__, kind)
+
+
+@contextmanager
+def typed(raw: psycopg.Connection[Any]) -> Iterator[None]:
+    """Turn what the driver raises into errors of the index.
+
+    Raises:
+        LostStoreError: The connection was lost, or the tables are gone.
+        DATABASE_ERROR: The database refuses the statement; its text stays in the log.
+    """
+    try:
+        yield
+    except psycopg.Error as error:
+        if isinstance(error, _GONE):
+            raise LostStoreError(is_damaged=True) from error
+        if raw.closed or isinstance(error, (errors.AdminShutdown, errors.CrashShutdown)):
+            raise LostStoreError from error
+        raise DatabaseError(message="The search index does not work.") from DriverError.of(error)
+
+
+def _source(expression: str, scope: Scope) -> tuple[str, tuple[Any, ...]]:
+    """Return tables and conditions for what matches, and their values."""
+    matches = "pages.vector @@ to_tsquery('words', ?)"
+    if not scope.is_narrowed:
+        return f"FROM pages WHERE {matches}", (tsquery(expression),)
+    where, values = scope.where()
+    joined = f"FROM pages JOIN documents ON documents.id = pages.rowid WHERE {matches} AND {where}"
+    return joined, (tsquery(expression), *values)
+
+
+@functools.lru_cache(maxsize=256)
+def _translated(sql: str) -> Any:
+    return sql.replace("%", "%%").replace("?", "%s")
+
+
+def _clean(values: Sequence[Any]) -> list[Any]:
+    """Return the values without the character that PostgreSQL's text cannot hold."""
+    return [value.replace("\0", " ") if isinstance(value, str) else value for value in values]

@@ -1,1 +1,0 @@
-"""Search by meaning: embeddings, their storage, and the fusion with lexical search."""

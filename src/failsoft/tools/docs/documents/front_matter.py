@@ -13,7 +13,8 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time
-from typing import Any, Literal, NamedTuple
+from functools import lru_cache
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from failsoft.framework.errors.vocabulary import PicklableError
 
@@ -21,7 +22,7 @@ BLOCK_CHARACTERS_AT_MOST = 65_536
 NESTING_AT_MOST = 64
 NODES_AT_MOST = 5_000
 ALIASES_AT_MOST = 20
-"""Each alias may multiply the content before it, and merge keys (`<<`) do so while the map is built."""
+"""Each alias may multiply the content before it."""
 INTEGER_BITS_AT_MOST = 1024
 
 _OPENS = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*(?:\r\n|\n|\r)")
@@ -29,6 +30,7 @@ _CLOSES = {
     "---": re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)", re.MULTILINE),
     "+++": re.compile(r"^\+\+\+[ \t]*(?:\r\n|\n|\r|\Z)", re.MULTILINE),
 }
+_NOT_RESOLVED = frozenset({"tag:yaml.org,2002:merge", "tag:yaml.org,2002:value"})
 _TOML_LINE = re.compile(r"\(at line (\d+)")
 _NESTING_SIGNS = "[{-?:"
 """Every level of YAML takes at least one of these, so counting them bounds the depth from above."""
@@ -130,11 +132,21 @@ def _load_yaml(block: str) -> dict[str, Any]:
     return _JsonSafe().of_map(data, 0)
 
 
+@lru_cache(maxsize=1)
 def _loader() -> Any:
-    """Return the safe loader in C; the one in Python for a PyYAML without libyaml."""
+    """Return the safe loader in C, or in Python for a PyYAML without libyaml. It knows neither merge keys nor `=`.
+
+    Maps that merge each other multiply while they are built, before their values are counted.
+    """
     import yaml  # noqa: PLC0415 - as above
 
-    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {
+            first: [(tag, pattern) for tag, pattern in resolvers if tag not in _NOT_RESOLVED]
+            for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+        }
+
+    return Loader
 
 
 def _require_tame(block: str) -> None:

@@ -7,23 +7,20 @@ anchors expand to gigabytes. Both are refused before they are built.
 
 from __future__ import annotations
 
-import base64
-import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, time
 from functools import lru_cache
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from failsoft.framework.errors.vocabulary import PicklableError
+from failsoft.framework.safe.json_safe import encode
 
 BLOCK_CHARACTERS_AT_MOST = 65_536
 NESTING_AT_MOST = 64
 NODES_AT_MOST = 5_000
 ALIASES_AT_MOST = 20
 """Each alias may multiply the content before it."""
-INTEGER_BITS_AT_MOST = 1024
 
 _OPENS = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*(?:\r\n|\n|\r)")
 _CLOSES = {
@@ -93,7 +90,7 @@ def read_front_matter(text: str) -> FrontMatter:
 def _load_toml(block: str) -> dict[str, Any]:
     _require_short(block)
     try:
-        return _JsonSafe().of_map(tomllib.loads(block.replace("\r\n", "\n")), 0)
+        return _as_json(tomllib.loads(block.replace("\r\n", "\n")))
     except tomllib.TOMLDecodeError as error:
         found = _TOML_LINE.search(str(error))
         line = int(found[1]) - 1 if found is not None else block.count("\n")
@@ -129,7 +126,7 @@ def _load_yaml(block: str) -> dict[str, Any]:
     if not isinstance(data, dict):
         msg = "The front matter is not a map of names to values."
         raise _UnfitError(msg)
-    return _JsonSafe().of_map(data, 0)
+    return _as_json(data)
 
 
 @lru_cache(maxsize=1)
@@ -171,58 +168,14 @@ def _require_tame(block: str) -> None:
             raise _UnfitError(msg)
 
 
-class _JsonSafe:
-    """Turns what YAML can say into what JSON can say, within a budget of nodes (anchors multiply them)."""
-
-    def __init__(self) -> None:
-        self._left = NODES_AT_MOST
-
-    def of(self, value: Any, depth: int) -> Any:
-        self._left -= 1
-        if self._left < 0 or depth > NESTING_AT_MOST:
-            msg = "The front matter expands to more than can be sent."
-            raise _UnfitError(msg)
-        if value is None or isinstance(value, bool):
-            return value
-        if isinstance(value, str):
-            return _encodable(value)
-        if isinstance(value, (int, float)):
-            return _number(value)
-        if isinstance(value, Mapping):
-            return self.of_map(value, depth)
-        if isinstance(value, (list, tuple, set, frozenset)):
-            return [self.of(item, depth + 1) for item in value]
-        return _scalar(value)
-
-    def of_map(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
-        return {_key(key): self.of(item, depth + 1) for key, item in value.items()}
-
-
-def _key(key: Any) -> str:
-    if isinstance(key, str):
-        return _encodable(key)
-    if key is None or isinstance(key, bool):
-        return {None: "null", True: "true", False: "false"}[key]
-    return str(_number(key)) if isinstance(key, (int, float)) else str(_scalar(key))
-
-
-def _number(value: Any) -> int | float | str:
-    """Return the number, or its text where JSON has none for it (infinities) or readers choke (hundreds of digits)."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    return hex(value) if value.bit_length() > INTEGER_BITS_AT_MOST else int(value)
-
-
-def _scalar(value: Any) -> str:
-    if isinstance(value, (datetime, date, time)):
-        return value.isoformat()
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    return _encodable(str(value))
-
-
-def _encodable(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+def _as_json(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a map in JSON types, if it can be sent whole: anchors multiply values."""
+    found = encode(data, max_items=NODES_AT_MOST)
+    if not found.is_faithful:
+        msg = "The front matter expands to more than can be sent."
+        raise _UnfitError(msg)
+    tree: dict[str, Any] = found.tree
+    return tree
 
 
 _TABLE = re.compile(r"\s*\[\[?\s*([^\]]+?)\s*\]\]?")

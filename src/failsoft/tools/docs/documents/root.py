@@ -7,7 +7,7 @@ import os
 import stat
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -147,16 +147,11 @@ class DocumentRoot:
         Args:
             folder: Relative to the root; empty for the root itself.
         """
-        try:
+        with suppress(FileFault, OSError), ExitStack() as stack:
             listed = self._open_folder(folder or ".")
-        except (FileFault, OSError):
-            return frozenset()
-        try:
+            stack.callback(os.close, listed)
             return frozenset(filter(is_visible, os.listdir(listed)))  # noqa: PTH208 - of an open folder
-        except OSError:
-            return frozenset()
-        finally:
-            os.close(listed)
+        return frozenset()
 
     @contextmanager
     def opened(self) -> Iterator[int]:

@@ -81,11 +81,6 @@ def test_the_security_check_of_one_target_leaves_out_the_others(run: Run, folder
     assert "/" not in {path for path, _ in about(run, "docs", "--root", "served")}
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="doctor --security says nothing where the roles let one client submit and approve a plan",
-)
 def test_the_security_check_names_roles_that_let_one_client_approve_its_plans(run: Run) -> None:
     target = ("workspace", "--root", "docs")
     apart = about(run, *target, FAILSOFT_WORKSPACE_ROLES="LEAD:read+plan,WINDSURF:read+write")

@@ -13,7 +13,15 @@ from failsoft.tools.files.faults import (
 )
 from failsoft.tools.files.reading import Content
 from failsoft.tools.files.roots import CLOSED_FOLDER, Roots, destination, name_within
-from failsoft.tools.files.served import EntryKind, FolderEntry, listed, name_roots, open_roots, similar_files
+from failsoft.tools.files.served import (
+    EntryKind,
+    FolderEntry,
+    files_below,
+    listed,
+    name_roots,
+    open_roots,
+    similar_files,
+)
 from failsoft.tools.files.transactions import Files, Transaction
 
 __all__ = [
@@ -32,6 +40,7 @@ __all__ = [
     "Transaction",
     "Written",
     "destination",
+    "files_below",
     "kind_of",
     "listed",
     "name_roots",

@@ -76,6 +76,8 @@ def _moved(example: Any, root: str) -> Any:
 
 _COMPARED_AT_ONCE = 2_000
 _SIMILARITY = 75
+_FILES_AT_MOST = 20_000
+_FOLDERS_AT_MOST = 2_000
 
 EntryKind: TypeAlias = Literal["file", "folder", "link", "other"]
 
@@ -111,6 +113,30 @@ def listed(roots: Roots, path: str, *, at_most: int) -> tuple[list[FolderEntry],
     with _scanned(roots, path) as (folder, found):
         names = sorted(one.name for one in found)
         return [_listed(folder, name) for name in names[:at_most]], len(names)
+
+
+def files_below(roots: Roots, folder: str = "") -> tuple[list[str], bool]:
+    """Return the files below a folder, and whether these are all. Blocking; call it from a worker thread.
+
+    Git's own folder and what is off limits are left out; links are listed, never followed.
+
+    Args:
+        roots: Confined to what is served; paths are relative to it.
+        folder: The folder, empty for all of it.
+    """
+    found: list[str] = []
+    folders = [folder]
+    for count, current in enumerate(folders):
+        if count == _FOLDERS_AT_MOST or len(found) >= _FILES_AT_MOST:
+            return found[:_FILES_AT_MOST], False
+        try:
+            entries, _ = listed(roots, current or ".", at_most=_FILES_AT_MOST)
+        except FileFault:  # it may not be read, or was removed meanwhile
+            continue
+        prefix = f"{current}/" if current else ""
+        found += [f"{prefix}{entry.name}" for entry in entries if entry.kind in {"file", "link"}]
+        folders += [f"{prefix}{entry.name}" for entry in entries if entry.kind == "folder" and entry.name != ".git"]
+    return found, True
 
 
 def similar_files(roots: Roots, path: str, *, kind: EntryKind = "file") -> list[str]:

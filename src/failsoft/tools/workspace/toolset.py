@@ -19,7 +19,7 @@ from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import NextStep, ToolError
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
-from failsoft.tools.files import CLOSED_FOLDER, FileFault, Files, name_roots, open_roots
+from failsoft.tools.files import CLOSED_FOLDER, FileFault, Files, files_below, name_roots, open_roots
 from failsoft.tools.files.faults import HashMismatch
 from failsoft.tools.workspace.arguments import (
     AuditLimit,
@@ -57,7 +57,6 @@ from failsoft.tools.workspace.errors import (
 from failsoft.tools.workspace.files.excerpt import excerpt
 from failsoft.tools.workspace.files.fault_mapping import to_root_error
 from failsoft.tools.workspace.files.session_files import SessionFiles, WriteCheck
-from failsoft.tools.workspace.files.walking import files_below
 from failsoft.tools.workspace.gate import SessionGate
 from failsoft.tools.workspace.plans import PlanDraft, Plans
 from failsoft.tools.workspace.policies import judge, load_policies, rules_of

@@ -210,7 +210,7 @@ HOMES = {
     "failsoft.tools.workspace.policies.rust": "RustPolicy",
     "failsoft.tools.workspace.policies.rust_source": "code_of",
     "failsoft.tools.workspace.policies.syntax": "require_grammar",
-    "failsoft.tools.workspace.preflight.preflight": "reduced",
+    "failsoft.tools.workspace.preflight": "reduced",
     "failsoft.tools.workspace.reports": "report_name",
     "failsoft.tools.workspace.sessions.invariants": "INVARIANTS",
     "failsoft.tools.workspace.sessions.locks": "lock, look, unlock",

@@ -60,7 +60,7 @@ from failsoft.tools.workspace.files.session_files import SessionFiles, WriteChec
 from failsoft.tools.workspace.gate import SessionGate
 from failsoft.tools.workspace.plans import PlanDraft, Plans
 from failsoft.tools.workspace.policies import judge, load_policies, rules_of
-from failsoft.tools.workspace.preflight.preflight import Preflight, PreflightResult
+from failsoft.tools.workspace.preflight import Preflight, PreflightResult
 from failsoft.tools.workspace.register import Plan, PlanRegister
 from failsoft.tools.workspace.reports import Reports
 from failsoft.tools.workspace.results import (
@@ -287,11 +287,11 @@ class Workspace(BaseTool):
         return await self._written(call, path, session_id, lambda: files.patch(path, text, expected_hash))
 
     # The commands have limits of their own, and there may be any number of them.
-    @operation(destructive=False, open_world=True, timeout=math.inf, title="Run the preflight")
+    @operation(destructive=False, idempotent=True, open_world=True, timeout=math.inf, title="Run the preflight")
     async def run_preflight(self, call: Call, session_id: SessionId = None) -> PreflightResult:
         """Run the checks that the server has for the project, such as its tests, in the workspace."""
         session = await self._session(call, session_id)
-        result = await self._preflight.run(call, self.runtime.threads, session.workspace_root)
+        result = await self._preflight.run(call, session.workspace_root)
         call.audit(commands=len(result["commands"]))
         return result
 
@@ -380,6 +380,7 @@ class Workspace(BaseTool):
         """Recover transactions that a crash interrupted, and log what the roles leave open."""
         for about, allows, remedy in self.open_risks():
             logger.warning("{}: {}; {}.", about, allows, remedy)
+        self._preflight.open()
         files = Files(self._served, state_folder=self._state_folder)
         await self.runtime.threads.run(files.recover)
 

@@ -16,11 +16,6 @@ BOUND_S = 30
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are of a POSIX shell")
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="each running preflight holds a worker thread: with as many as there are, every other tool is OVERLOADED",
-)
 def test_running_preflights_leave_the_other_tools_free(site: Site) -> None:
     command = ["sh", "-c", "touch began.$$; while [ ! -e go ]; do sleep 0.02; done"]
     tool = site.tool(workspace_preflight=[command], max_threads=THREADS)
@@ -46,11 +41,6 @@ def test_running_preflights_leave_the_other_tools_free(site: Site) -> None:
     assert asyncio.run(read_meanwhile()).get("error_code") is None
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="the message of a failed preflight names the command and its status, but not what it printed as the reason",
-)
 def test_the_message_of_a_failed_preflight_names_what_failed(site: Site) -> None:
     tool = site.tool(workspace_preflight=[["sh", "-c", "echo menu.txt:1: no price; exit 1"]])
     site.begin(tool)

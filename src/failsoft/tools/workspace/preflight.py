@@ -1,0 +1,342 @@
+"""Run the preflight commands of the settings as processes of the event loop, one after the other."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import shutil
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from typing_extensions import TypedDict
+
+from failsoft.framework.call import CallContext
+from failsoft.framework.errors import ToolError, Unavailable, Unsupported
+from failsoft.framework.safe.redaction import redact_paths
+from failsoft.framework.safe.secrets import redact_text
+from failsoft.framework.text import QUOTED_AT_MOST, bounded, quoted
+from failsoft.tools.workspace.errors import PreflightFailed
+
+Ending: TypeAlias = Literal["exit", "signal", "timeout", "cancelled", "not_started"]
+_HEAD_BYTES = 4_000
+_TAIL_BYTES = 16_000
+_DRAIN_S = 1.0
+"""How long the end of a killed process and of its output is awaited: a process that left the group may hold it open."""
+_COMMAND_AT_MOST = 200
+_TAIL_AT_MOST = 4_000
+"""Characters of an output in an answer."""
+_LINES_QUOTED = 3
+_PASSED_ON = frozenset(
+    {
+        *("HOME", "LANG", "LANGUAGE", "LOGNAME", "SHELL", "TMPDIR", "TZ", "USER", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"),
+        *("CARGO_HOME", "GOCACHE", "GOPATH", "GOROOT", "JAVA_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "VIRTUAL_ENV"),
+    }
+)
+"""The environment variables that commands get; others may be secrets."""
+
+
+class PreflightCommand(TypedDict):
+    """A command that passed."""
+
+    command: str
+    exit_code: int
+    duration_s: float
+    output_bytes: int
+    output_end: str
+
+
+class PreflightResult(TypedDict):
+    """Every command, in its order."""
+
+    commands: list[PreflightCommand]
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """The result of a command.
+
+    Args:
+        ending: How it ended.
+        code: Its exit status, or the number of the signal that ended it; of one that did not start, the errno.
+        duration_s: In seconds.
+        output: Both of its output streams; the middle of a long one is omitted.
+        output_bytes: How much it wrote.
+    """
+
+    ending: Ending
+    code: int
+    duration_s: float
+    output: str = ""
+    output_bytes: int = 0
+
+
+class Command(asyncio.SubprocessProtocol):
+    """A command in a process group of its own, which ends with it.
+
+    It is the protocol of its process, since `asyncio.subprocess.Process.wait` also waits for children that hold the
+    output open.
+
+    Args:
+        arguments: The program, searched in the `PATH` of the environment, and its arguments. No shell is used.
+        folder: Where it runs.
+        environment: All variables that it sees.
+    """
+
+    def __init__(self, arguments: Sequence[str], *, folder: str, environment: Mapping[str, str]) -> None:
+        self._arguments = arguments
+        self._folder = folder
+        self._environment = environment
+        self._output = _Output()
+        self._exited = asyncio.Event()
+        self._drained = asyncio.Event()
+        self._pid: int | None = None
+        self._is_killed = False
+
+    async def run(self, limit_s: float) -> CommandResult:
+        """Run it to its end, at most for so many seconds; what it left in its group is killed."""
+        if self._is_killed:
+            return CommandResult("cancelled", 0, 0.0)
+        began = time.monotonic()
+        try:
+            transport, _ = await asyncio.get_running_loop().subprocess_exec(
+                lambda: self,
+                *self._arguments,
+                cwd=self._folder,
+                env=self._environment,
+                stdin=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            return CommandResult("not_started", getattr(error, "errno", None) or 0, 0.0)
+        try:
+            in_time = await _is_set(self._exited, limit_s)
+        finally:
+            self._kill_group()
+            await _is_set(self._exited, _DRAIN_S)
+            await _is_set(self._drained, _DRAIN_S)
+            transport.close()
+        code = transport.get_returncode() or 0
+        duration_s = time.monotonic() - began
+        return CommandResult(self._ending(code, in_time=in_time), abs(code), duration_s, *self._output.ends())
+
+    def _ending(self, code: int, *, in_time: bool) -> Ending:
+        if self._is_killed:
+            return "cancelled"
+        return "timeout" if not in_time else "signal" if code < 0 else "exit"
+
+    def kill(self) -> None:
+        """End the command and its children now, or prevent its start."""
+        self._is_killed = True
+        self._kill_group()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Note the process, which is the leader of its group."""
+        assert isinstance(transport, asyncio.SubprocessTransport)  # noqa: S101 - as the loop calls it
+        self._pid = transport.get_pid()
+        if self._is_killed:
+            self._kill_group()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:  # noqa: ARG002 - as the loop calls it
+        """Keep the output."""
+        self._output.add(data)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 - the same
+        """Note that the output has ended."""
+        self._drained.set()
+
+    def process_exited(self) -> None:
+        """End what the leader has left: as long as the group has a member, no other process gets its id."""
+        self._kill_group()
+        self._pid = None
+        self._exited.set()
+
+    def _kill_group(self) -> None:
+        if self._pid is not None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._pid, signal.SIGKILL)
+
+
+class _Output:
+    """The beginning and the end of an output; the middle is counted and dropped."""
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._head = bytearray()
+        self._tail = bytearray()
+
+    def add(self, data: bytes) -> None:
+        self._size += len(data)
+        room = _HEAD_BYTES - len(self._head)
+        self._head += data[:room]
+        self._tail += data[room:]
+        del self._tail[:-_TAIL_BYTES]
+
+    def ends(self) -> tuple[str, int]:
+        """Return the text, and how many bytes there were."""
+        left_out = self._size - len(self._head) - len(self._tail)
+        between = f"\n[{left_out} bytes left out]\n".encode() if left_out else b""
+        return bytes(self._head + between + self._tail).decode(errors="replace"), self._size
+
+
+async def _is_set(event: asyncio.Event, limit_s: float) -> bool:
+    """Wait for an event at most so many seconds; return whether it came."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(limit_s):
+            await event.wait()
+    return event.is_set()
+
+
+class Preflight:
+    """The commands of a server; tools cannot change them.
+
+    Args:
+        commands: Each a program and its arguments.
+        limit_s: How long each may take, in seconds.
+        hides_paths: Whether paths outside of the workspace are hidden from callers.
+    """
+
+    def __init__(self, commands: Sequence[Sequence[str]], *, limit_s: float, hides_paths: bool) -> None:
+        self._commands = tuple(tuple(command) for command in commands)
+        self._limit_s = limit_s
+        self._hides_paths = hides_paths
+        self._running: set[Command] = set()
+        self._is_closed = False
+
+    def faults(self) -> list[str]:
+        """Return the programs that are missing; programs in the workspace itself are not checked."""
+        path = reduced(os.environ)["PATH"]
+        programs = dict.fromkeys(command[0] for command in self._commands)
+        return [
+            f"the program '{program}' of FAILSOFT_WORKSPACE_PREFLIGHT was not found"
+            for program in programs
+            if (program.startswith("/") or "/" not in program) and shutil.which(program, path=path) is None
+        ]
+
+    async def run(self, call: CallContext, folder: str) -> PreflightResult:
+        """Run every command, up to the first that fails.
+
+        Args:
+            call: Receives progress reports.
+            folder: Where they run.
+
+        Raises:
+            PREFLIGHT_FAILED: One failed, took too long or could not be started.
+            UNSUPPORTED: There are none.
+        """
+        if not self._commands:
+            raise Unsupported(
+                message="This server has no preflight commands, so nothing was checked",
+                operator_hint="set FAILSOFT_WORKSPACE_PREFLIGHT",
+                effect="none",
+            )
+        passed: list[PreflightCommand] = []
+        for index, arguments in enumerate(self._commands):
+            name = self._shown(_as_typed(arguments), folder)
+            await call.report_progress(index, len(self._commands), name)
+            ran = await self._run(arguments, folder)
+            if (ran.ending, ran.code) != ("exit", 0):
+                raise self._failure(name, arguments, ran, folder, is_first=index == 0)
+            passed.append(
+                {
+                    "command": name,
+                    "exit_code": ran.code,
+                    "duration_s": round(ran.duration_s, 3),
+                    "output_bytes": ran.output_bytes,
+                    "output_end": self._shown(ran.output, folder)[-_TAIL_AT_MOST:],
+                }
+            )
+        await call.report_progress(len(self._commands), len(self._commands), None)
+        return {"commands": passed}
+
+    async def _run(self, arguments: Sequence[str], folder: str) -> CommandResult:
+        command = Command(arguments, folder=folder, environment=reduced(os.environ))
+        self._running.add(command)
+        if self._is_closed:  # the call is repeated, or began late
+            command.kill()
+        try:
+            return await command.run(self._limit_s)
+        finally:
+            self._running.discard(command)
+
+    def open(self) -> None:
+        """Start commands again after `close`."""
+        self._is_closed = False
+
+    def close(self) -> None:
+        """End all commands that still run, and start no others."""
+        self._is_closed = True
+        for command in tuple(self._running):
+            command.kill()
+
+    def _shown(self, text: str, folder: str) -> str:
+        """Return a redacted text; redacted before it is cut, since half a secret would not be recognized."""
+        text = redact_text(text)
+        return redact_paths(text, [folder]) if self._hides_paths else text
+
+    def _failure(
+        self, name: str, arguments: Sequence[str], ran: CommandResult, folder: str, *, is_first: bool
+    ) -> ToolError:
+        if ran.ending == "cancelled":
+            return Unavailable(message="The preflight was ended because the server is stopping.", effect="unknown")
+        output = self._shown(ran.output, folder)
+        last = " ".join([line.strip() for line in output.splitlines() if line.strip()][-_LINES_QUOTED:])
+        outcome = self._outcome(ran)
+        error = PreflightFailed(
+            message=f"{quoted(_brief(arguments))} {outcome}.",
+            suggestions=[f"Its output ended with: {quoted(last[-QUOTED_AT_MOST:])}"] if last else [],
+            command=name,
+            outcome=outcome,
+            exit_code=ran.code if ran.ending == "exit" else None,
+            duration_s=round(ran.duration_s, 3),
+            output_snippet=output[-_TAIL_AT_MOST:],
+            effect="none" if is_first and ran.ending == "not_started" else "unknown",
+        )
+        if last:  # not in its message, which is logged: an output may contain anything
+            error.remedy = f"Fix what it printed last, {quoted(last[-QUOTED_AT_MOST:])}, and"  # type: ignore[misc]  # of this one failure
+        return error
+
+    def _outcome(self, ran: CommandResult) -> str:
+        match ran.ending:
+            case "exit":
+                return f"exited with status {ran.code}"
+            case "signal":
+                return f"was ended by {_signal_name(ran.code)}"
+            case "timeout":
+                return f"was ended after its {self._limit_s:g} seconds"
+        return f"could not be started: {os.strerror(ran.code).lower()}"
+
+
+def reduced(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a command: a few variables, and no color.
+
+    Only absolute folders of `PATH`: an agent can write into those that are relative to the workspace.
+    """
+    passed_on = {name: value for name, value in environment.items() if name in _PASSED_ON or name.startswith("LC_")}
+    folders = [folder for folder in environment.get("PATH", os.defpath).split(":") if folder.startswith("/")]
+    return {**passed_on, "PATH": ":".join(folders), "NO_COLOR": "1", "TERM": "dumb"}
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _as_typed(arguments: Sequence[str]) -> str:
+    """Return a command as a person would type it, without secrets."""
+    return bounded(redact_text(shlex.join(arguments)), _COMMAND_AT_MOST)
+
+
+def _brief(arguments: Sequence[str]) -> str:
+    """Return a command without the folders of its programs, and without the interpreter of a script."""
+    names = [Path(word).name if word.startswith("/") else word for word in arguments]
+    is_script = len(names) > 1 and names[0].startswith("python") and not names[1].startswith("-")
+    return _as_typed(names[1:] if is_script else names)

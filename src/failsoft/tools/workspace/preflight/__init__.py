@@ -1,1 +1,0 @@
-"""The operator's commands that a change has to pass."""

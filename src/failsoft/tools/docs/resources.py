@@ -40,7 +40,7 @@ class DocumentResources(BaseTool):
             try:
                 return work(items)
             except DocumentNotFound as error:
-                if error.suggestions or len(items) > 1:
+                if error.next_step is not None or len(items) > 1:  # of a section that is missing
                     raise
                 missing = items
         given = call.arguments.get("project")

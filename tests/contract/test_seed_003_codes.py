@@ -153,8 +153,8 @@ async def test_an_invalid_type_has_the_seeds_details(desk: Callable[..., Desk], 
     await server.activated()
     error = await server.failure("list_documents", doc_type="poem")
     if wire_format == "error_response":
-        assert error["details"]["docType"] == "poem"
-        assert {"guide", "reference"} <= set(error["details"]["validDocTypes"])
+        assert error["details"]["doc_type"] == "poem"
+        assert {"guide", "reference"} <= set(error["details"]["valid_doc_types"])
 
 
 async def test_a_disk_that_cannot_be_written_is_a_fault_of_the_file_system(

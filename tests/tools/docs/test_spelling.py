@@ -23,17 +23,7 @@ def names_in(value: Any) -> set[str]:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        *FORMATS[:-1],
-        pytest.param(
-            FORMATS[-1],
-            marks=pytest.mark.xfail(
-                strict=True,
-                raises=AssertionError,
-                reason="error_response says doc_type in its successes and docType in its failures",
-            ),
-        ),
-    ],
+    FORMATS,
 )
 def test_a_document_type_has_one_name_in_a_format(tmp_path: Path, name: str) -> None:
     folder = write_documents(tmp_path / "docs", {"a.md": "---\ntype: guide\n---\n# A\n"})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from failsoft.framework.answer.failure import Failure
@@ -131,7 +129,7 @@ class ErrorResponseFormat(WireFormat):
         message = failure.message
         is_aggregate = bool(failure.violations) and isinstance(failure.exception, (InvalidParameter, ValidationFailed))
         if not is_aggregate:
-            details |= _camel_case(failure.public)  # `failure.details` is without contents
+            details |= failure.public  # `failure.details` is without contents
         if failure.violations:
             aggregated = field_errors([_of_field(item) for item in failure.violations])
             aggregated["totalErrors"] = max(failure.faults, len(failure.violations))
@@ -156,11 +154,6 @@ def _of_field(violation: Violation) -> tuple[str, str]:
     if violation.at:  # equal faults of several items
         message = f"{message} ({violation.at})"
     return ".".join(steps[:place]) or "arguments", message
-
-
-def _camel_case(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return public facts with the seed's names, in camel case."""
-    return {re.sub(r"_([a-z])", lambda match: match[1].upper(), name): value for name, value in facts.items()}
 
 
 def field_errors(faults: list[tuple[str, str]]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.thorough import THOROUGH
-from tests.tools.workspace.files.test_path_guard import (  # noqa: F401 - two are fixtures
+from tests.tools.workspace.test_path_guard import (  # noqa: F401 - two are fixtures
     WAYS,
     no_path_leads_out,
     said,

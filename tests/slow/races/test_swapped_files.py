@@ -9,7 +9,7 @@ import pytest
 from tests.thorough import THOROUGH
 from tests.tools.files.swapping import made_tree
 from tests.tools.files.test_roots_race import SCRIPTS, nothing_outside_is_met
-from tests.tools.workspace.files.test_path_race import WAYS, race_in_a_workspace
+from tests.tools.workspace.test_path_race import WAYS, race_in_a_workspace
 
 ROUNDS, ENOUGH_S = (10_000, 600) if THOROUGH else (2_000, 3)
 SWAPS, CALLS = (10_000, 2_000) if THOROUGH else (1_000, 200)

@@ -10,7 +10,7 @@ import pytest
 
 from failsoft import AuditLog, Runtime, Settings
 from failsoft.tools.workspace import Workspace
-from tests.doors import Session, audit_reading_module, read_entries
+from tests.doors import Session, read_entries, session_reports_module
 from tests.tools.workspace.site import Site
 
 
@@ -113,7 +113,7 @@ def test_a_log_that_is_large_is_not_verified_for_every_reader(
     site: Site, tool: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site.begin(tool)
-    monkeypatch.setattr(audit_reading_module, "_VERIFIED_AT_MOST", 10)
+    monkeypatch.setattr(session_reports_module, "_VERIFIED_AT_MOST", 10)
     assert log_of(site, tool)["chain"] == "not_checked"
 
 

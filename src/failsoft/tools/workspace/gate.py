@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import platform
 from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any
@@ -16,9 +17,8 @@ from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import bounded
 from failsoft.framework.threads import ThreadPool
 from failsoft.tools.files import FileFault, Roots
-from failsoft.tools.workspace.files.fault_mapping import to_error
+from failsoft.tools.workspace.file_faults import to_error
 from failsoft.tools.workspace.sessions.invariants import WORKSPACE_ROOT_UNCHANGED, violated
-from failsoft.tools.workspace.sessions.root_identity import is_same_root, root_identity
 from failsoft.tools.workspace.sessions.sessions import Session, Sessions, report_step
 
 _BEGINS, _REPORTS = "begin_session", "write_failure_report"
@@ -28,6 +28,7 @@ _found: ContextVar[Session | None] = ContextVar("failsoft_workspace_session", de
 """The session of the call that runs here."""
 _INVARIANT_AT_MOST = 100
 _REPORTED = "already_reported"
+_ELSEWHERE = frozenset({"outside", "missing", "not_a_folder", "link_loop"})
 
 
 class SessionGate:
@@ -132,3 +133,35 @@ def _violation_in(error: ToolError) -> InvariantViolation | None:
     cause = error.__cause__
     found = members(cause) if isinstance(cause, BaseExceptionGroup) else []
     return next((member for member in found if isinstance(member, InvariantViolation)), None)
+
+
+def root_identity(roots: Roots, folder: str) -> str:
+    """Return the identity of a folder: machine, device, inode. Empty if the folder no longer exists.
+
+    Args:
+        roots: The allowed folders.
+        folder: Its absolute path; links are not followed.
+
+    Raises:
+        FileFault: The operating system reports an error.
+    """
+    try:
+        with roots.resolve(folder, follow=False) as place:
+            facts = place.facts()
+    except FileFault as fault:
+        if fault.kind in _ELSEWHERE:
+            return ""
+        raise
+    return "" if facts is None else f"{platform.node()}/{facts.st_dev}/{facts.st_ino}"
+
+
+def is_same_root(recorded: str, now: str) -> bool:
+    """Return whether two identities are of one folder.
+
+    Machines number devices differently, so between two machines that share a disk only the inode is compared.
+    """
+    if recorded == now:
+        return bool(now)
+    machine, _, number = recorded.partition("/")
+    other, _, its_number = now.partition("/")
+    return bool(now) and machine != other and number.rpartition("/")[2] == its_number.rpartition("/")[2]

@@ -21,10 +21,34 @@ from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
 from failsoft.tools.files import CLOSED_FOLDER, FileFault, Files, files_below, name_roots, open_roots
 from failsoft.tools.files.faults import HashMismatch
-from failsoft.tools.workspace.arguments import (
+from failsoft.tools.workspace.errors import (
+    FileAlreadyExists,
+    PatchApplyFailed,
+    PolicyViolation,
+    PreflightFailed,
+    RustPolicyViolation,
+)
+from failsoft.tools.workspace.file_faults import to_root_error
+from failsoft.tools.workspace.gate import SessionGate, root_identity
+from failsoft.tools.workspace.plans import PlanDraft, Plans
+from failsoft.tools.workspace.policies import judge, load_policies, rules_of
+from failsoft.tools.workspace.preflight import Preflight, PreflightResult
+from failsoft.tools.workspace.register import Plan, PlanRegister
+from failsoft.tools.workspace.reports import Reports, read_entries
+from failsoft.tools.workspace.scope import Guard, PlanCheck, lint, plan_of
+from failsoft.tools.workspace.session_files import SessionFiles, WriteCheck, excerpt
+from failsoft.tools.workspace.sessions.roles import Power, Roles
+from failsoft.tools.workspace.sessions.sessions import Session, Sessions
+from failsoft.tools.workspace.settings import WorkspaceSettings
+from failsoft.tools.workspace.signatures import (
+    AuditEntries,
     AuditLimit,
+    BegunSession,
     Content,
+    EndedSession,
     ExpectedHash,
+    FileContent,
+    FileList,
     FilePath,
     FirstLine,
     FolderPath,
@@ -34,52 +58,23 @@ from failsoft.tools.workspace.arguments import (
     PatchText,
     PlanBody,
     PlanCursor,
+    PlanFacts,
     PlanFiles,
     PlanHash,
     PlanLimit,
+    PlanList,
     PlanTitle,
     ReportBody,
     ReportTitle,
     RoleName,
     SessionId,
     WaivedRules,
+    WithdrawnPlan,
     WorkspaceRoot,
     WritePlanHash,
-)
-from failsoft.tools.workspace.audit_reading import read_entries
-from failsoft.tools.workspace.errors import (
-    FileAlreadyExists,
-    PatchApplyFailed,
-    PolicyViolation,
-    PreflightFailed,
-    RustPolicyViolation,
-)
-from failsoft.tools.workspace.files.excerpt import excerpt
-from failsoft.tools.workspace.files.fault_mapping import to_root_error
-from failsoft.tools.workspace.files.session_files import SessionFiles, WriteCheck
-from failsoft.tools.workspace.gate import SessionGate
-from failsoft.tools.workspace.plans import PlanDraft, Plans
-from failsoft.tools.workspace.policies import judge, load_policies, rules_of
-from failsoft.tools.workspace.preflight import Preflight, PreflightResult
-from failsoft.tools.workspace.register import Plan, PlanRegister
-from failsoft.tools.workspace.reports import Reports
-from failsoft.tools.workspace.results import (
-    AuditEntries,
-    BegunSession,
-    EndedSession,
-    FileContent,
-    FileList,
-    PlanFacts,
-    PlanList,
-    WithdrawnPlan,
     WrittenFile,
     WrittenReport,
 )
-from failsoft.tools.workspace.scope import Guard, PlanCheck, lint, plan_of
-from failsoft.tools.workspace.sessions.roles import Power, Roles
-from failsoft.tools.workspace.sessions.root_identity import root_identity
-from failsoft.tools.workspace.sessions.sessions import Session, Sessions
-from failsoft.tools.workspace.settings import WorkspaceSettings
 
 AUDIT_LOG = "audit-log.jsonl"
 T = TypeVar("T")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TypeAlias
 
-from failsoft.framework.errors import NextStep, ToolError
+from failsoft.framework.errors import NextStep, ResultTooLarge, ToolError
 from failsoft.framework.text import quoted
 from failsoft.framework.threads import is_given_up
 from failsoft.tools.files import (
     FileFault,
     Files,
+    Transaction,
     Written,
     destination,
     listed,
@@ -21,17 +24,19 @@ from failsoft.tools.files import (
 )
 from failsoft.tools.files.faults import FileNotFound, FileTooLarge, HashMismatch, InvalidEncoding
 from failsoft.tools.workspace.errors import PatchInvalid, PathNotFound, PlanNotApproved
-from failsoft.tools.workspace.files.fault_mapping import Action, to_error
-from failsoft.tools.workspace.files.read_back import require_on_disk
+from failsoft.tools.workspace.file_faults import Action, to_error
 from failsoft.tools.workspace.patch import read_patch
-from failsoft.tools.workspace.results import FileContent, FileList, WrittenFile
 from failsoft.tools.workspace.scope import Guard
+from failsoft.tools.workspace.sessions.invariants import WRITTEN_IS_ON_DISK, violated
+from failsoft.tools.workspace.signatures import FileContent, FileList, WrittenFile
 
 WriteCheck: TypeAlias = Callable[[str, str, bytes, bytes | None], None]
 """`check(path, real_path, data, before)` raises the ToolError for bytes that may not be written there; paths as for a
 guard, and the current content, None for a new file. It may be called twice for one write."""
 LISTED_AT_MOST = 1_000
 """Names of one folder in one answer."""
+_MOST_JSON_BYTES_OF_A_BYTE = 6
+"""A control character is written as `\\u0000`."""
 
 
 def _no_plan(path: str, real_path: str) -> None:  # noqa: ARG001 - a guard is given both
@@ -236,3 +241,99 @@ class SessionFiles:
                 return {"path": folder}
             folder = folder.rpartition("/")[0]
         return {}
+
+
+def require_on_disk(work: Transaction, written: Written, *, warn: Callable[[str], None]) -> None:
+    """Read a file again that was just committed, and raise unless it holds what was written.
+
+    A process that takes no lock, such as an editor, may have changed the file before this check. Inode, time or size
+    then differ, and the caller gets a warning: no invariant is violated.
+
+    Args:
+        work: The transaction, still open.
+        written: The result of its commit.
+        warn: Adds a warning to the answer.
+
+    Raises:
+        INVARIANT_VIOLATION: The file is the one that was written, and has another content.
+    """
+    try:
+        found = work.read(written.path, bytes_at_most=written.bytes)
+    except FileFault:
+        warn("The file was written; another process has removed or changed it since.")
+        return
+    if found.sha256 == written.sha256:
+        return
+    if found.identity == written.identity:
+        raise violated(WRITTEN_IS_ON_DISK, effect="applied")
+    warn("The file was written; another process has changed it since.")
+
+
+def excerpt(
+    whole: FileContent,
+    *,
+    first_line: int,
+    line_limit: int | None,
+    bytes_at_most: int | None,
+    session: dict[str, str],
+) -> FileContent:
+    """Return the whole file, or those of the requested lines that fit.
+
+    Args:
+        whole: The file.
+        first_line: The number of the first line wanted, from 1.
+        line_limit: Lines wanted at most; None for all of them.
+        bytes_at_most: What they may take as JSON; None for no bound.
+        session: The arguments that name the session in a next step.
+
+    Raises:
+        RESULT_TOO_LARGE: The whole file was requested and does not fit (a part could be mistaken for the whole and
+            written back), or the first line alone does not fit.
+    """
+    if first_line == 1 and line_limit is None:
+        if _fits(whole["content"], bytes_at_most):
+            return whole
+        lines = _lines(whole["content"])
+        step = {"path": whole["path"], "line_limit": max(1, _fitting(lines, bytes_at_most)), **session}
+        raise _too_large(whole, bytes_at_most, NextStep("read_file", step))
+    lines = _lines(whole["content"])
+    wanted = lines[first_line - 1 :] if line_limit is None else lines[first_line - 1 : first_line - 1 + line_limit]
+    count = _fitting(wanted, bytes_at_most)
+    if wanted and not count:
+        step = {"path": whole["path"], "first_line": first_line + 1, **session}
+        raise _too_large(whole, bytes_at_most, NextStep("read_file", step) if len(lines) > first_line else None)
+    part: FileContent = {
+        **whole,
+        "content": "".join(wanted[:count]),
+        "first_line": first_line,
+        "total_lines": len(lines),
+    }
+    after = first_line + count
+    return {**part, "next_line": after} if after <= len(lines) else part
+
+
+def _too_large(whole: FileContent, bytes_at_most: int | None, step: NextStep | None) -> ResultTooLarge:
+    return ResultTooLarge(size_bytes=whole["bytes"], limit_bytes=bytes_at_most or 0, next_step=step, effect="none")
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines as a patch numbers them: only a line feed ends one."""
+    return list(io.StringIO(text, newline="\n"))
+
+
+def _fits(text: str, bytes_at_most: int | None) -> bool:
+    if bytes_at_most is None or len(text.encode()) * _MOST_JSON_BYTES_OF_A_BYTE <= bytes_at_most:
+        return True
+    return len(json.dumps(text)) <= bytes_at_most
+
+
+def _fitting(lines: list[str], bytes_at_most: int | None) -> int:
+    """Return how many lines, from the first on, fit."""
+    if bytes_at_most is None:
+        return len(lines)
+    size = 0
+    for index, line in enumerate(lines):
+        size += len(json.dumps(line))
+        if size > bytes_at_most:
+            return index
+    return len(lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any, ClassVar
 
 import pytest
@@ -14,6 +15,9 @@ from tests.doors import unknown_variables
 
 class ShopSettings(ToolsetSettings):
     limit: int = Field(default=3, ge=1, description="Orders at a time.")
+    brands: list[str] = Field(default=[], description="What is on sale.")
+    sizes: tuple[int, ...] = Field(default=(), description="The sizes of each.")
+    prices: dict[str, int] = Field(default={}, description="What each costs.")
 
 
 class Shop(BaseTool):
@@ -47,6 +51,28 @@ def test_a_bad_value_stops_the_toolset_from_being_made_and_names_the_variable(mo
     monkeypatch.setenv("FAILSOFT_SHOP_LIMIT", "0")
     with pytest.raises(ConfigurationError, match="FAILSOFT_SHOP_LIMIT must be greater than or equal to 1"):
         Shop()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "fault"),
+    [
+        ("BRANDS", "tea,rice", ' must be JSON, such as ["one", "two"] for a list.'),
+        ("SIZES", "4", ' must be JSON, such as ["one", "two"] for a list.'),
+        ("PRICES", "tea", " must be JSON"),
+        ("SIZES", '[4, "four"]', " item 1 must be a valid integer"),
+    ],
+)
+def test_a_bad_list_is_refused_with_the_form_that_is_accepted(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, fault: str
+) -> None:
+    monkeypatch.setenv(f"FAILSOFT_SHOP_{name}", value)
+    with pytest.raises(ConfigurationError, match=re.escape(f"FAILSOFT_SHOP_{name}{fault}")):
+        Shop()
+
+
+def test_a_list_is_read_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAILSOFT_SHOP_BRANDS", '["tea", "rice"]')
+    assert Shop().settings.brands == ["tea", "rice"]
 
 
 def test_a_toolset_without_settings_has_none() -> None:

@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, SecretStr
-from pydantic_settings import NoDecode
+from pydantic_settings import NoDecode, SettingsError
 
 SHARED_HOLDER = "bearer"
 """The principal of all callers that use FAILSOFT_AUTH_TOKEN, which has no name of its own."""
 _TOKEN_AT_LEAST = 8
 _STATE_SCHEMES = ("redis", "rediss", "unix", "valkey", "valkeys")
+_LISTS = frozenset({"list_type", "tuple_type", "set_type", "frozen_set_type", "undecoded"})
+_JSON = 'must be JSON, such as ["one", "two"] for a list'
+
+
+def accepted(fault: Mapping[str, Any]) -> str:
+    """Return what the setting of a fault accepts, as the end of a sentence. Never the value."""
+    if fault["type"] == "too_short":
+        return f"must have at least {fault['ctx']['min_length']} characters"
+    message = str(fault["msg"]).removeprefix("Value error, ").replace("Input should", "must")
+    if len(fault["loc"]) > 1:
+        return f"item {fault['loc'][1]} {message}"
+    return _JSON if fault["type"] in _LISTS else message[:1].lower() + message[1:]
+
+
+def undecoded(error: SettingsError) -> dict[str, Any]:
+    """Return the fault of a variable that is not JSON, though its setting is a list or an object."""
+    named = re.search(r'field "(\w+)"', str(error))  # the error has the name nowhere else
+    return {"loc": named.groups() if named else (), "type": "undecoded", "msg": str(error)}
 
 
 def holders_by_token(tokens: SecretStr) -> dict[str, str]:

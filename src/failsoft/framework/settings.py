@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import AliasChoices, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.errors.corrections import closest_name
@@ -20,6 +20,8 @@ from failsoft.framework.setting_types import (
     SecretAddress,
     StateAddress,
     WebAddress,
+    accepted,
+    undecoded,
 )
 from failsoft.framework.text import bounded
 
@@ -57,6 +59,8 @@ class EnvironmentSettings(BaseSettings):
                 except ValidationError as error:
                     found = error.errors(include_input=False, include_url=False)
                     faults = [_explained(type(self), fault, given) for fault in found]
+                except SettingsError as error:
+                    faults = [_explained(type(self), undecoded(error), given)]
             if faults:
                 resolution = "Correct or unset the settings that are named, then start again"
                 raise ConfigurationError(issue="; ".join(faults), resolution=resolution)
@@ -111,17 +115,10 @@ def _explained(cls: type[EnvironmentSettings], fault: Mapping[str, Any], given: 
     for name, variables in cls.variables().items():
         if place.upper() in {name.upper(), *variables}:
             if name in given:
-                return f"{name} {_accepted(fault)}"
+                return f"{name} {accepted(fault)}"
             present = [variable for variable in variables if os.environ.get(variable)]
-            return f"{(present or variables)[0]} {_accepted(fault)}"
-    return f"{place} {_accepted(fault)}"
-
-
-def _accepted(fault: Mapping[str, Any]) -> str:
-    if fault["type"] == "too_short":
-        return f"must have at least {fault['ctx']['min_length']} characters"
-    message = str(fault["msg"]).removeprefix("Value error, ").replace("Input should", "must")
-    return message[:1].lower() + message[1:]
+            return f"{(present or variables)[0]} {accepted(fault)}"
+    return f"{place} {accepted(fault)}"
 
 
 Environment: TypeAlias = Literal["production", "staging", "development"]

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from failsoft.framework.arguments.json_schema import JsonSchema
 from failsoft.framework.call.call import Call
-from failsoft.framework.errors import ConfigurationError, InvalidParameter, ToolError
+from failsoft.framework.errors import ConfigurationError, InvalidParameter
 from failsoft.framework.errors.corrections import closest_name, slip_of
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded, file_name, quoted
 from failsoft.tools.docs.config import DocTypeConfig
-from failsoft.tools.docs.documents.document import Document, decoded, load_document, parse_document
+from failsoft.tools.docs.documents.document import Document, decoded, parse_document
 from failsoft.tools.docs.documents.front_matter import line_of
-from failsoft.tools.docs.documents.root import DocumentRoot, walk
 from failsoft.tools.docs.errors import InvalidDocType, SchemaValidationFailed
 from failsoft.tools.docs.reading import Asked
 from failsoft.tools.docs.signatures import ListedDocType, ValidatedDocument
@@ -77,20 +74,6 @@ class DocTypes:
     def is_undeclared(self, name: str) -> bool:
         """Return whether a type of front matter counts as none: others are declared, and it is not."""
         return bool(self.types) and name not in self._by_name
-
-    def undeclared(self, root: DocumentRoot) -> dict[str, int]:
-        """Return the types that pages name and the project does not declare, with the number of pages of each.
-
-        It reads every page and parses those that hold the word `type`: 0.25 s for a thousand of 6 kB.
-        Pages that cannot be read are left out.
-        """
-        counts: Counter[str] = Counter()
-        for entry in walk(root) if self.types else ():
-            with suppress(ToolError):
-                names = entry.path.split("/")
-                if b"type" in root.read(names):
-                    counts[load_document(root, names).own_type] += 1
-        return {name: count for name, count in sorted(counts.items()) if name and self.is_undeclared(name)}
 
     def type_of(self, path: str, own: str) -> str:
         """Return the type of a page: that of its front matter if it is declared, else by its path, else `document`.

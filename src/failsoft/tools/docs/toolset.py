@@ -114,9 +114,11 @@ class Docs(DocumentResources):
         """Begin to work on a documentation project, given its config.json. Pass the `project` that it returns on."""
         call.read_only = True
         project = await self.projects.activate(call, config_path)
-        documents = await self.ask(call, project, lookup.count_documents)
-        for kind, count in (await call.bound.threads.run(lambda: project.types.undeclared(project.root))).items():
-            call.warn(not_declared(kind, count))
+        documents, named = await self.ask(
+            call, project, lambda index: (lookup.count_documents(index), lookup.own_types(index))
+        )
+        for kind in filter(project.types.is_undeclared, named):
+            call.warn(not_declared(kind, named[kind]))
         return ActivatedProject(
             project=project.handle,
             name=project.config.name,

@@ -36,7 +36,7 @@ CREATE TEXT SEARCH CONFIGURATION words (COPY = pg_catalog.simple);
 CREATE TABLE documents (
     id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, path TEXT COLLATE "C" NOT NULL, folded TEXT NOT NULL,
     address TEXT NOT NULL, name TEXT NOT NULL, title TEXT NOT NULL, doc_type TEXT COLLATE "C" NOT NULL,
-    level TEXT NOT NULL, changed_ns BIGINT NOT NULL, size BIGINT NOT NULL, sha256 TEXT NOT NULL
+    own_type TEXT NOT NULL, level TEXT NOT NULL, changed_ns BIGINT NOT NULL, size BIGINT NOT NULL, sha256 TEXT NOT NULL
 );
 CREATE INDEX documents_path ON documents USING hash (path);
 CREATE INDEX documents_folded ON documents USING hash (folded);

@@ -153,14 +153,15 @@ def _write_facts(connection: IndexConnection, entry: LibraryEntry, document: Doc
     """Write what is known of a document besides its text; return its row."""
     place = address(entry.path)
     row: int = connection.execute(
-        "INSERT INTO documents (path, folded, address, name, title, doc_type, level, changed_ns, size, sha256)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+        "INSERT INTO documents (path, folded, address, name, title, own_type, doc_type, level, changed_ns, size,"
+        " sha256) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
         (
             entry.path,
             folded(entry.path),
             place,
             posixpath.basename(place),
             document.title,
+            document.own_type,
             *kind,
             entry.changed_ns,
             entry.size,

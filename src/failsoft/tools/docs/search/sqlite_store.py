@@ -32,7 +32,7 @@ BEGIN IMMEDIATE;
 {_KIND.marks()}
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, folded TEXT NOT NULL, address TEXT NOT NULL,
-    name TEXT NOT NULL, title TEXT NOT NULL, doc_type TEXT NOT NULL,
+    name TEXT NOT NULL, title TEXT NOT NULL, doc_type TEXT NOT NULL, own_type TEXT NOT NULL,
     level TEXT NOT NULL, changed_ns INTEGER NOT NULL, size INTEGER NOT NULL, sha256 TEXT NOT NULL
 );
 CREATE INDEX documents_folded ON documents (folded);

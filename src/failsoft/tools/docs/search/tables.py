@@ -13,7 +13,7 @@ from failsoft.framework.errors.vocabulary import PicklableError
 from failsoft.tools.docs.documents.paths import address, folded
 from failsoft.tools.docs.signatures import ListedDocument
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 """Of the tables, and of what is stored in them."""
 LAST_CHARACTER = "\U0010ffff"
 """Behind a prefix: the end of the range of all texts that begin with it."""
@@ -167,6 +167,12 @@ def document_types(connection: IndexConnection) -> dict[str, int]:
         "SELECT doc_type, count(*) FROM documents GROUP BY doc_type ORDER BY count(*) DESC, doc_type"
     )
     return {kind: int(count) for kind, count in rows}
+
+
+def own_types(connection: IndexConnection) -> dict[str, int]:
+    """Return the types that front matter names, declared or not, with the number of documents that name each."""
+    rows = connection.execute("SELECT own_type, count(*) FROM documents WHERE own_type <> '' GROUP BY own_type")
+    return {kind: int(count) for kind, count in sorted(rows)}
 
 
 def count_documents(connection: IndexConnection) -> int:

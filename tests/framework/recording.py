@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+import gc
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from failsoft import RecoveryManager, Runtime, Settings
+
+E = TypeVar("E", bound=BaseException)
 
 
 class Recording:
@@ -50,3 +56,19 @@ def quiet_runtime(
         recovery=recovery if recovery is not None else RecoveryManager(),
         metrics=metrics if metrics is not None else Recording(),
     )
+
+
+def noted(error: E, raised: list[weakref.ref[E]]) -> E:
+    """Return the error, and note it without holding it."""
+    raised.append(weakref.ref(error))
+    return error
+
+
+@contextmanager
+def without_garbage_collection() -> Iterator[None]:
+    """Leave objects in reference cycles where they are: what is no longer there was in none."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -23,7 +23,7 @@ from failsoft import (
 )
 from failsoft.testing import InstantClock
 from tests.doors import CallScope
-from tests.framework.recording import Recording, quiet_runtime
+from tests.framework.recording import Recording, noted, quiet_runtime, without_garbage_collection
 
 
 class Uneven(BaseTool):
@@ -158,21 +158,23 @@ def test_if_all_fail_the_first_error_is_reported() -> None:
 
 
 def test_runs_that_fail_leave_no_reference_cycles() -> None:
+    raised: list[weakref.ref[Unavailable]] = []
+
     class Down(BaseTool):
         @operation(read_only=True, timeout=60, recovery=[Hedge(1.0)])
         async def read(self) -> None:
             """Be down."""
             await asyncio.sleep(1.5)
-            raise Unavailable
+            raise noted(Unavailable(), raised)
 
-    async def main() -> int:
+    async def main() -> None:
         tool = Down(runtime=quiet_runtime())
-        for _ in range(2):  # the first call imports what it needs
-            gc.collect()
+        with without_garbage_collection():
             assert not (await tool.read()).success
-        return gc.collect()
+            assert len(raised) == 2
+            assert [error() for error in raised] == [None, None]
 
-    assert InstantClock().run(main()) == 0
+    InstantClock().run(main())
 
 
 def test_a_run_that_fails_alone_is_not_hedged() -> None:

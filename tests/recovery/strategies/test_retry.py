@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import random
+import weakref
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +25,7 @@ from failsoft import (
     operation,
 )
 from failsoft.testing import InstantClock
-from tests.framework.recording import Recording, quiet_runtime
+from tests.framework.recording import Recording, noted, quiet_runtime, without_garbage_collection
 
 
 class Failing(BaseTool):
@@ -202,15 +202,16 @@ def test_every_further_run_takes_a_token_and_none_is_asked_for_in_vain() -> None
 
 @pytest.mark.parametrize("failures", [1, 3])
 def test_a_call_that_was_run_again_leaves_no_reference_cycles(failures: int) -> None:
-    async def main() -> int:
-        tool = Failing(Retry(base_s=0))
-        for _ in range(2):  # the first call imports what it needs
-            tool.raised = [Unavailable() for _ in range(failures)]
-            gc.collect()
-            assert (await tool.read()).success is (failures < 3)
-        return gc.collect()
+    raised: list[weakref.ref[Unavailable]] = []
 
-    assert InstantClock().run(main()) == 0
+    async def main() -> None:
+        tool = Failing(Retry(base_s=0), *[noted(Unavailable(), raised) for _ in range(failures)])
+        with without_garbage_collection():
+            assert (await tool.read()).success is (failures < 3)
+            assert tool.raised == []
+            assert [error() for error in raised] == [None] * failures
+
+    InstantClock().run(main())
 
 
 @pytest.mark.parametrize(

@@ -356,7 +356,7 @@ async def run():
     sent = answer.to_dict()
     for name in ("timestamp", "error_id", "session_id"):
         del sent[name]
-    print(json.dumps(sent))
+    print(json.dumps(sent).replace(begun.data["session_id"], "SESSION"))
 asyncio.run(run())
 """
     environment = dict(os.environ)

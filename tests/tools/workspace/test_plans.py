@@ -294,14 +294,15 @@ def test_a_link_that_is_put_there_after_the_plan_was_asked_gains_nothing(site: S
             refused.append(real_path)
             raise PlanScopeViolation(path=path)
 
-    def attack(*judged: object) -> None:
+    def attack(*judged: object) -> tuple[str, ...]:
         if (site.project / "docs").is_dir() and not (site.project / "docs").is_symlink():
             (site.project / "docs").rename(site.project / "aside")
             (site.project / "docs").symlink_to("src")
+        return ()
 
     files = Files(Roots([site.root]).beneath(str(site.project)), state_folder=site.root.parent / "state")
     files_of_session = SessionFiles(
-        files, folder=str(site.project), bytes_at_most=100, warn=lambda _: None, guard=guard, checks=[attack]
+        files, folder=str(site.project), bytes_at_most=100, warn=lambda _: None, guard=guard, judged=attack
     )
     with pytest.raises((PlanScopeViolation, OutsideWorkspace)) as error:
         files_of_session.write("docs/a.md", b"x", None)

@@ -17,8 +17,9 @@ from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import bounded
 from failsoft.framework.threads import ThreadPool
 from failsoft.tools.files import FileFault, Roots
-from failsoft.tools.workspace.file_faults import to_error
+from failsoft.tools.workspace.file_faults import to_error, to_root_error
 from failsoft.tools.workspace.sessions.invariants import WORKSPACE_ROOT_UNCHANGED, violated
+from failsoft.tools.workspace.sessions.roles import Power, Roles
 from failsoft.tools.workspace.sessions.sessions import Session, Sessions, report_step
 
 _BEGINS, _REPORTS = "begin_session", "write_failure_report"
@@ -36,12 +37,14 @@ class SessionGate:
 
     Args:
         sessions: The sessions of the server.
+        roles: Its roles.
         roots: The allowed folders.
         threads: Runs the check of the folder.
     """
 
-    def __init__(self, sessions: Sessions, roots: Roots, threads: ThreadPool) -> None:
+    def __init__(self, sessions: Sessions, roles: Roles, roots: Roots, threads: ThreadPool) -> None:
         self._sessions = sessions
+        self._roles = roles
         self._roots = roots
         self._threads = threads
         self._locking: set[asyncio.Task[None]] = set()
@@ -57,6 +60,32 @@ class SessionGate:
             Middleware(name="session_root", run=self._look, after="deadline"),
         )
 
+    async def session(self, call: Call, session_id: str | None, power: Power | None) -> Session:
+        """Return the session of a call that came through the gate, if its role has a power.
+
+        Raises:
+            SESSION_NOT_INITIALIZED: There is none, or it has ended.
+            UNAUTHORIZED_ACTION: Its role may not do this.
+        """
+        session = _found.get()
+        if session is None:
+            raise await self._sessions.missing(call, session_id, power)
+        if power is not None:
+            self._roles.require_power(session.role, power, call.operation)
+        return session
+
+    def folder(self, path: str) -> tuple[str, str]:
+        """Return the folder of a new session, absolute and without links, and its identity. For a worker thread.
+
+        Raises:
+            ToolError: No session can work there.
+        """
+        try:
+            folder = self._roots.folder(path)
+            return folder, root_identity(self._roots.beneath(folder), folder)
+        except FileFault as fault:
+            raise to_root_error(fault, "workspace_root", self._roots.folders) from fault
+
     async def _find(self, call: Call, proceed: Proceed) -> Any:
         """Proceed if the session of the call is not locked.
 
@@ -66,17 +95,21 @@ class SessionGate:
             SESSION_LOCKED: It is locked.
             INSUFFICIENT_PERMISSIONS: It belongs to another principal.
         """
-        session = None
+        session = named = None
         if call.operation != _BEGINS and isinstance(call.params, Mapping):
-            session = await self._sessions.find(call, call.params.get("session_id"))
+            named = call.params.get("session_id")
+            session = await self._sessions.find(call, named)
             if session is not None and call.operation != _REPORTS:
                 await self._sessions.require_unlocked(session)
         token = _found.set(session)
         try:
             return await proceed(call)
-        except InvariantViolation as error:
-            if session is not None and error.next_step is None:
+        except ToolError as error:
+            if session is not None and error.next_step is None and isinstance(error, InvariantViolation):
                 error.next_step = report_step(session.session_id, str(error.invariant_id))
+            step = error.next_step
+            if named is not None and step is not None and step.tool in call.toolset.operations and step.tool != _BEGINS:
+                error.next_step = NextStep(step.tool, {**step.arguments, "session_id": named})
             raise
         finally:
             _found.reset(token)

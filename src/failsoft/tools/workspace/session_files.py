@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeAlias
 
@@ -23,16 +23,22 @@ from failsoft.tools.files import (
     similar_files,
 )
 from failsoft.tools.files.faults import FileNotFound, FileTooLarge, HashMismatch, InvalidEncoding
-from failsoft.tools.workspace.errors import PatchInvalid, PathNotFound, PlanNotApproved
+from failsoft.tools.workspace.errors import (
+    FileAlreadyExists,
+    PatchApplyFailed,
+    PatchInvalid,
+    PathNotFound,
+    PlanNotApproved,
+)
 from failsoft.tools.workspace.file_faults import Action, to_error
 from failsoft.tools.workspace.patch import read_patch
 from failsoft.tools.workspace.scope import Guard
 from failsoft.tools.workspace.sessions.invariants import WRITTEN_IS_ON_DISK, violated
 from failsoft.tools.workspace.signatures import FileContent, FileList, WrittenFile
 
-WriteCheck: TypeAlias = Callable[[str, str, bytes, bytes | None], None]
-"""`check(path, real_path, data, before)` raises the ToolError for bytes that may not be written there; paths as for a
-guard, and the current content, None for a new file. It may be called twice for one write."""
+Judge: TypeAlias = Callable[[str, bytes, bytes | None], Iterable[str]]
+"""`judged(path, data, before)` returns warnings, or raises the ToolError for bytes that may not be written there, with
+the current content, None for a new file. It may be called several times for one write."""
 LISTED_AT_MOST = 1_000
 """Names of one folder in one answer."""
 _MOST_JSON_BYTES_OF_A_BYTE = 6
@@ -44,6 +50,11 @@ def _no_plan(path: str, real_path: str) -> None:  # noqa: ARG001 - a guard is gi
     raise PlanNotApproved(effect="none")
 
 
+def _no_judge(path: str, data: bytes, before: bytes | None) -> Iterable[str]:  # noqa: ARG001 - as a policy is called
+    """Accept every content."""
+    return ()
+
+
 class SessionFiles:
     """The files of a session.
 
@@ -53,7 +64,7 @@ class SessionFiles:
         bytes_at_most: The largest file that is read or written.
         warn: Adds a warning to the answer.
         guard: Checks the path of a write before the file is read; by default every write is refused.
-        checks: Check the content of a write before any byte of it is on the disk.
+        judged: Checks the content of a write before any byte of it is on the disk.
     """
 
     def __init__(
@@ -64,14 +75,14 @@ class SessionFiles:
         bytes_at_most: int,
         warn: Callable[[str], None],
         guard: Guard = _no_plan,
-        checks: Sequence[WriteCheck] = (),
+        judged: Judge = _no_judge,
     ) -> None:
         self._files = files
         self._folder = folder
         self._bytes_at_most = bytes_at_most
         self._warn = warn
         self._guard = guard
-        self._checks = tuple(checks)
+        self._judged = judged
 
     def read(self, path: str) -> FileContent:
         """Return a text file.
@@ -175,11 +186,13 @@ class SessionFiles:
         self._guard(name_within(roots, path, self._folder), os.path.relpath(real_path, self._folder))
 
     def _check(self, path: str, real_path: str, data: bytes, before: bytes | None = None) -> None:
-        """Raise unless the guard and all checks allow these bytes at the path."""
+        """Raise unless the guard and the policies allow these bytes at the path."""
         self._check_path(path, real_path)
         named = name_within(self._files.roots, path, self._folder)
-        for check in self._checks:
-            check(named, os.path.relpath(real_path, self._folder), data, before)
+        # A link and its target may have different endings.
+        for name in dict.fromkeys((named, os.path.relpath(real_path, self._folder))):
+            for warning in self._judged(name, data, before):
+                self._warn(warning)
 
     @contextmanager
     def _room_for(self, path: str) -> Iterator[None]:
@@ -197,7 +210,7 @@ class SessionFiles:
         try:
             yield
         except FileFault as fault:
-            error = to_error(fault, action, root=self._folder)
+            error = _read_first(to_error(fault, action, root=self._folder), action, path)
             if isinstance(error, FileNotFound):
                 error = self._not_found(path, action)
             elif isinstance(error, PathNotFound):
@@ -205,6 +218,7 @@ class SessionFiles:
             raise error from fault
         except ToolError as error:
             error.effect = error.effect or "none"
+            _read_first(error, action, path)
             raise
 
     def _not_found(self, path: str, action: Action) -> FileNotFound:
@@ -243,6 +257,13 @@ class SessionFiles:
         return {}
 
 
+def _read_first(error: ToolError, action: Action, path: str) -> ToolError:
+    """Return an error, whose next step reads the file if a write expected another one."""
+    if action == "write" and isinstance(error, (FileAlreadyExists, HashMismatch, PatchApplyFailed)):
+        error.next_step = NextStep("read_file", {"path": path})
+    return error
+
+
 def require_on_disk(work: Transaction, written: Written, *, warn: Callable[[str], None]) -> None:
     """Read a file again that was just committed, and raise unless it holds what was written.
 
@@ -275,7 +296,6 @@ def excerpt(
     first_line: int,
     line_limit: int | None,
     bytes_at_most: int | None,
-    session: dict[str, str],
 ) -> FileContent:
     """Return the whole file, or those of the requested lines that fit.
 
@@ -284,7 +304,6 @@ def excerpt(
         first_line: The number of the first line wanted, from 1.
         line_limit: Lines wanted at most; None for all of them.
         bytes_at_most: What they may take as JSON; None for no bound.
-        session: The arguments that name the session in a next step.
 
     Raises:
         RESULT_TOO_LARGE: The whole file was requested and does not fit (a part could be mistaken for the whole and
@@ -294,13 +313,13 @@ def excerpt(
         if _fits(whole["content"], bytes_at_most):
             return whole
         lines = _lines(whole["content"])
-        step = {"path": whole["path"], "line_limit": max(1, _fitting(lines, bytes_at_most)), **session}
+        step = {"path": whole["path"], "line_limit": max(1, _fitting(lines, bytes_at_most))}
         raise _too_large(whole, bytes_at_most, NextStep("read_file", step))
     lines = _lines(whole["content"])
     wanted = lines[first_line - 1 :] if line_limit is None else lines[first_line - 1 : first_line - 1 + line_limit]
     count = _fitting(wanted, bytes_at_most)
     if wanted and not count:
-        step = {"path": whole["path"], "first_line": first_line + 1, **session}
+        step = {"path": whole["path"], "first_line": first_line + 1}
         raise _too_large(whole, bytes_at_most, NextStep("read_file", step) if len(lines) > first_line else None)
     part: FileContent = {
         **whole,

@@ -6,8 +6,9 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 from uuid import uuid4
 
 from failsoft.framework.answer.failure import Failure
@@ -16,68 +17,29 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.operation import operation
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.toolset import BaseTool
-from failsoft.framework.errors import NextStep, ToolError
+from failsoft.framework.errors import ToolError
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
-from failsoft.tools.files import CLOSED_FOLDER, FileFault, Files, files_below, name_roots, open_roots
-from failsoft.tools.files.faults import HashMismatch
+from failsoft.tools.files import CLOSED_FOLDER, Files, files_below, name_roots, open_roots
+from failsoft.tools.workspace import signatures as typed
 from failsoft.tools.workspace.errors import (
-    FileAlreadyExists,
-    PatchApplyFailed,
     PolicyViolation,
     PreflightFailed,
     RustPolicyViolation,
 )
-from failsoft.tools.workspace.file_faults import to_root_error
-from failsoft.tools.workspace.gate import SessionGate, root_identity
+from failsoft.tools.workspace.gate import SessionGate
 from failsoft.tools.workspace.plans import PlanDraft, Plans
 from failsoft.tools.workspace.policies import judge, load_policies, rules_of
 from failsoft.tools.workspace.preflight import Preflight, PreflightResult
 from failsoft.tools.workspace.register import Plan, PlanRegister
 from failsoft.tools.workspace.reports import Reports, read_entries
-from failsoft.tools.workspace.scope import Guard, PlanCheck, lint, plan_of
-from failsoft.tools.workspace.session_files import SessionFiles, WriteCheck, excerpt
+from failsoft.tools.workspace.scope import PlanCheck, lint, plan_of
+from failsoft.tools.workspace.session_files import SessionFiles, excerpt
 from failsoft.tools.workspace.sessions.roles import Power, Roles
 from failsoft.tools.workspace.sessions.sessions import Session, Sessions
 from failsoft.tools.workspace.settings import WorkspaceSettings
-from failsoft.tools.workspace.signatures import (
-    AuditEntries,
-    AuditLimit,
-    BegunSession,
-    Content,
-    EndedSession,
-    ExpectedHash,
-    FileContent,
-    FileList,
-    FilePath,
-    FirstLine,
-    FolderPath,
-    LineLimit,
-    LintedFiles,
-    PatchHash,
-    PatchText,
-    PlanBody,
-    PlanCursor,
-    PlanFacts,
-    PlanFiles,
-    PlanHash,
-    PlanLimit,
-    PlanList,
-    PlanTitle,
-    ReportBody,
-    ReportTitle,
-    RoleName,
-    SessionId,
-    WaivedRules,
-    WithdrawnPlan,
-    WorkspaceRoot,
-    WritePlanHash,
-    WrittenFile,
-    WrittenReport,
-)
 
 AUDIT_LOG = "audit-log.jsonl"
-T = TypeVar("T")
 
 
 class Workspace(BaseTool):
@@ -142,7 +104,7 @@ class Workspace(BaseTool):
             self._records, lifetime_s=self._lifetime_s, roles=self._roles, root=str(self.roots[0])
         )
         self._reports = Reports(self.settings.reports)
-        self._gate = SessionGate(self._sessions, self._on_disk, self.runtime.threads)
+        self._gate = SessionGate(self._sessions, self._roles, self._on_disk, self.runtime.threads)
         self.middleware = self._gate.steps
         self._policies = load_policies(self.settings.policies)
         register = PlanRegister(self._records, lifetime_s=self.settings.plan_s)
@@ -168,9 +130,11 @@ class Workspace(BaseTool):
         return f"{super().introduction()}\nRoles: {self._roles.described()}."
 
     @operation(open_world=False, destructive=False, title="Begin a session")
-    async def begin_session(self, call: Call, workspace_root: WorkspaceRoot, role: RoleName) -> BegunSession:
+    async def begin_session(
+        self, call: Call, workspace_root: typed.WorkspaceRoot, role: typed.RoleName
+    ) -> typed.BegunSession:
         """Begin to work in a folder in a role. Pass the session_id that it returns with every further call."""
-        folder, identity = await self.runtime.threads.run(lambda: self._folder(workspace_root))
+        folder, identity = await self.runtime.threads.run(lambda: self._gate.folder(workspace_root))
         session = await self._sessions.begin(
             call,
             role=role,
@@ -194,18 +158,18 @@ class Workspace(BaseTool):
             self._roles.require_granted(role, call.principal or "")
 
     @operation(open_world=False, destructive=False, title="End the session")
-    async def end_session(self, call: Call, session_id: SessionId = None) -> EndedSession:
+    async def end_session(self, call: Call, session_id: typed.SessionId = None) -> typed.EndedSession:
         """End a session. Later calls with its session_id are refused."""
-        session = await self._sessions.of(call, session_id)
+        session = await self._session(call, session_id)
         await self._sessions.end(session)
         return {"session_id": session.session_id, "role": session.role, "workspace_root": session.workspace_root}
 
     @operation(open_world=False, destructive=False, title="Write a failure report")
     async def write_failure_report(
-        self, call: Call, title: ReportTitle, body: ReportBody, session_id: SessionId = None
-    ) -> WrittenReport:
+        self, call: Call, title: typed.ReportTitle, body: typed.ReportBody, session_id: typed.SessionId = None
+    ) -> typed.WrittenReport:
         """Write a report on a failure as a new file in the reports folder. It unlocks a locked session."""
-        session = await self._sessions.of(call, session_id, even_if_locked=True)
+        session = await self._session(call, session_id)
         cause = await self._sessions.lock_cause(session)
         files = Files(self._on_disk.beneath(session.workspace_root), state_folder=self._state_folder)
         report = await self.runtime.threads.run(
@@ -216,7 +180,9 @@ class Workspace(BaseTool):
         return report
 
     @operation(read_only=True, open_world=False, title="Read the audit log")
-    async def read_audit_log(self, call: Call, limit: AuditLimit = 20, session_id: SessionId = None) -> AuditEntries:
+    async def read_audit_log(
+        self, call: Call, limit: typed.AuditLimit = 20, session_id: typed.SessionId = None
+    ) -> typed.AuditEntries:
         """Return the last audit entries of this workspace: failures, and calls that changed something."""
         session = await self._session(call, session_id)
         log = self.audit if self.audit is not None else self.runtime.audit
@@ -226,64 +192,62 @@ class Workspace(BaseTool):
     async def read_file(
         self,
         call: Call,
-        path: FilePath,
-        first_line: FirstLine = 1,
-        line_limit: LineLimit = None,
-        session_id: SessionId = None,
-    ) -> FileContent:
+        path: typed.FilePath,
+        first_line: typed.FirstLine = 1,
+        line_limit: typed.LineLimit = None,
+        session_id: typed.SessionId = None,
+    ) -> typed.FileContent:
         """Return a UTF-8 text file of the workspace, or some of its lines, and the sha256 of the whole file."""
         files = self._files_of(call, await self._session(call, session_id))
         room = call.data_limit_bytes
-        named = {} if session_id is None else {"session_id": session_id}
-
-        def read() -> FileContent:
-            whole = files.read(path)
-            return excerpt(whole, first_line=first_line, line_limit=line_limit, bytes_at_most=room, session=named)
-
-        return await self._looked_up(call, session_id, read)
+        return await self.runtime.threads.run(
+            lambda: excerpt(files.read(path), first_line=first_line, line_limit=line_limit, bytes_at_most=room)
+        )
 
     @operation(read_only=True, open_world=False, title="List a folder")
-    async def list_files(self, call: Call, path: FolderPath = ".", session_id: SessionId = None) -> FileList:
+    async def list_files(
+        self, call: Call, path: typed.FolderPath = ".", session_id: typed.SessionId = None
+    ) -> typed.FileList:
         """Return the files and folders in one folder of the workspace, not those beneath them."""
         files = self._files_of(call, await self._session(call, session_id))
-        return await self._looked_up(call, session_id, lambda: files.list(path))
+        return await self.runtime.threads.run(lambda: files.list(path))
 
     @operation(destructive=True, open_world=False, verify_with="read_file", title="Write a file")
     async def write_file(
         self,
         call: Call,
-        path: FilePath,
-        content: Content,
-        expected_hash: ExpectedHash = None,
-        plan_hash: WritePlanHash = None,
-        session_id: SessionId = None,
-    ) -> WrittenFile:
+        path: typed.FilePath,
+        content: typed.Content,
+        expected_hash: typed.ExpectedHash = None,
+        plan_hash: typed.WritePlanHash = None,
+        session_id: typed.SessionId = None,
+    ) -> typed.WrittenFile:
         """Create a file with its folders, or replace one: then expected_hash must be its sha256.
 
         An approved plan must cover it. To change part of a large file use apply_patch.
         """
         files = await self._writable_files(call, session_id, plan_hash)
         data = content.encode()
-        return await self._written(call, path, session_id, lambda: files.write(path, data, expected_hash))
+        return await self._written(call, lambda: files.write(path, data, expected_hash))
 
     @operation(destructive=True, open_world=False, verify_with="read_file", title="Apply a patch")
     async def apply_patch(
         self,
         call: Call,
-        path: FilePath,
-        patch: PatchText,
-        expected_hash: PatchHash = None,
-        plan_hash: WritePlanHash = None,
-        session_id: SessionId = None,
-    ) -> WrittenFile:
+        path: typed.FilePath,
+        patch: typed.PatchText,
+        expected_hash: typed.PatchHash = None,
+        plan_hash: typed.WritePlanHash = None,
+        session_id: typed.SessionId = None,
+    ) -> typed.WrittenFile:
         """Change a file by a unified diff, which applies exactly or not at all. An approved plan must cover it."""
         files = await self._writable_files(call, session_id, plan_hash)
         text = patch.encode()
-        return await self._written(call, path, session_id, lambda: files.patch(path, text, expected_hash))
+        return await self._written(call, lambda: files.patch(path, text, expected_hash))
 
     # The commands have limits of their own, and there may be any number of them.
     @operation(destructive=False, idempotent=True, open_world=True, timeout=math.inf, title="Run the preflight")
-    async def run_preflight(self, call: Call, session_id: SessionId = None) -> PreflightResult:
+    async def run_preflight(self, call: Call, session_id: typed.SessionId = None) -> PreflightResult:
         """Run the checks that the server has for the project, such as its tests, in the workspace."""
         session = await self._session(call, session_id)
         result = await self._preflight.run(call, session.workspace_root)
@@ -294,12 +258,12 @@ class Workspace(BaseTool):
     async def submit_plan(
         self,
         call: Call,
-        title: PlanTitle,
-        files: PlanFiles,
-        body: PlanBody = "",
-        waive: WaivedRules = (),  # type: ignore[assignment]  # a list that is never changed
-        session_id: SessionId = None,
-    ) -> PlanFacts:
+        title: typed.PlanTitle,
+        files: typed.PlanFiles,
+        body: typed.PlanBody = "",
+        waive: typed.WaivedRules = (),  # type: ignore[assignment]  # a list that is never changed
+        session_id: typed.SessionId = None,
+    ) -> typed.PlanFacts:
         """Submit what is to be written, and where. Its files may be written once another author has approved it."""
         session = await self._session(call, session_id)
         draft = PlanDraft(title=title, files=files, body=body, waive=waive)
@@ -308,7 +272,7 @@ class Workspace(BaseTool):
         return self._recorded(call, session, plan)
 
     @operation(read_only=True, open_world=False, title="Check the files of a plan")
-    async def lint_plan(self, call: Call, files: LintedFiles, session_id: SessionId = None) -> PlanCheck:
+    async def lint_plan(self, call: Call, files: typed.LintedFiles, session_id: typed.SessionId = None) -> PlanCheck:
         """Check the paths and globs of a plan before it is submitted: what matches nothing, overlaps or is too wide."""
         session = await self._session(call, session_id)
         roots = self._on_disk.beneath(session.workspace_root)
@@ -320,7 +284,9 @@ class Workspace(BaseTool):
         return await self.runtime.threads.run(check)
 
     @operation(destructive=False, idempotent=True, open_world=False, title="Approve a plan")
-    async def approve_plan(self, call: Call, plan_hash: PlanHash, session_id: SessionId = None) -> PlanFacts:
+    async def approve_plan(
+        self, call: Call, plan_hash: typed.PlanHash, session_id: typed.SessionId = None
+    ) -> typed.PlanFacts:
         """Approve a plan of another author, so that its files may be written. Read its files and body first."""
         session = await self._session(call, session_id)
         # A call from Python has no principal either, but is not served.
@@ -329,7 +295,9 @@ class Workspace(BaseTool):
         return self._recorded(call, session, plan)
 
     @operation(destructive=True, open_world=False, title="Withdraw a plan")
-    async def withdraw_plan(self, call: Call, plan_hash: PlanHash, session_id: SessionId = None) -> WithdrawnPlan:
+    async def withdraw_plan(
+        self, call: Call, plan_hash: typed.PlanHash, session_id: typed.SessionId = None
+    ) -> typed.WithdrawnPlan:
         """Remove a plan and its approval: writes under it are refused. To use it again, submit it again."""
         session = await self._session(call, session_id)
         plan = await self._plans.withdraw(session, plan_hash)
@@ -338,13 +306,17 @@ class Workspace(BaseTool):
 
     @operation(read_only=True, open_world=False, title="List the plans")
     async def list_plans(
-        self, call: Call, limit: PlanLimit = 20, cursor: PlanCursor = None, session_id: SessionId = None
-    ) -> PlanList:
+        self,
+        call: Call,
+        limit: typed.PlanLimit = 20,
+        cursor: typed.PlanCursor = None,
+        session_id: typed.SessionId = None,
+    ) -> typed.PlanList:
         """Return the plans of the workspace, the newest first, and whether they are approved."""
         session = await self._session(call, session_id)
         plans, total, following = await self._plans.page(session, limit, cursor)
         author = self._plans.author_of(session)
-        page: PlanList = {"plans": [plan.shown_to(author) for plan in plans], "total": total}
+        page: typed.PlanList = {"plans": [plan.shown_to(author) for plan in plans], "total": total}
         return page if following is None else {**page, "next_cursor": following}
 
     def self_audit(self) -> list[str]:
@@ -385,58 +357,14 @@ class Workspace(BaseTool):
 
     async def _session(self, call: Call, session_id: str | None) -> Session:
         """Return the call's session, if its role has the power that the operation needs."""
-        power = self.powers[call.operation]
-        session = await self._sessions.of(call, session_id, power=power)
-        self._roles.require_power(session.role, power, call.operation)
-        return session
+        return await self._gate.session(call, session_id, self.powers.get(call.operation))
 
-    def _folder(self, path: str) -> tuple[str, str]:
-        """Return the folder of a new session, without links, and its identity."""
-        try:
-            folder = self._on_disk.folder(path)
-            return folder, root_identity(self._on_disk.beneath(folder), folder)
-        except FileFault as fault:
-            raise to_root_error(fault, "workspace_root", self._on_disk.folders) from fault
-
-    def _files_of(self, call: Call, session: Session, guard: Guard | None = None, *checks: WriteCheck) -> SessionFiles:
+    def _files_of(self, call: Call, session: Session, **checked: Any) -> SessionFiles:
         """Return the files of a session; without a guard they can only be read."""
-        files = Files(
-            self._on_disk.beneath(session.workspace_root),
-            state_folder=self._state_folder,
-            several_names=self.settings.hard_links,
-        )
-        return SessionFiles(
-            files,
-            folder=session.workspace_root,
-            bytes_at_most=self.settings.max_file_bytes,
-            warn=call.warn,
-            **({} if guard is None else {"guard": guard}),
-            checks=checks,
-        )
-
-    async def _looked_up(self, call: Call, session_id: str | None, look: Callable[[], T]) -> T:
-        """Run a read; the next step of a failure names the session if the call does."""
-        try:
-            return await self.runtime.threads.run(look)
-        except ToolError as error:
-            _name_session(call, error, session_id)
-            raise
-
-    async def _written(
-        self, call: Call, path: str, session_id: str | None, write: Callable[[], WrittenFile]
-    ) -> WrittenFile:
-        """Write, with facts for the audit entry; if the file is not as expected, the next step reads it."""
-        try:
-            written = await self.runtime.threads.run(write)
-        except (FileAlreadyExists, HashMismatch, PatchApplyFailed) as error:
-            named = {} if session_id is None else {"session_id": session_id}
-            error.next_step = NextStep("read_file", {"path": path, **named})
-            raise
-        except ToolError as error:
-            _name_session(call, error, session_id)
-            raise
-        call.audit(path=path, created=written["created"], sha256=written["sha256"])
-        return written
+        roots = self._on_disk.beneath(session.workspace_root)
+        files = Files(roots, state_folder=self._state_folder, several_names=self.settings.hard_links)
+        limit = self.settings.max_file_bytes
+        return SessionFiles(files, folder=session.workspace_root, bytes_at_most=limit, warn=call.warn, **checked)
 
     async def _writable_files(self, call: Call, session_id: str | None, plan_hash: str | None) -> SessionFiles:
         """Return the files of the call's session, to write what an approved plan covers."""
@@ -447,16 +375,18 @@ class Workspace(BaseTool):
             call.governance = replace(session.governance, plan_hash=plan.plan_hash)
             waived[:] = plan.waive
 
-        def check(path: str, real_path: str, data: bytes, before: bytes | None) -> None:
-            parameter = "patch" if "patch" in call.arguments else "content"
-            for name in dict.fromkeys((path, real_path)):  # a link and its target may have different endings
-                for warning in judge(self._policies, name, data, before, parameter=parameter, waived=waived):
-                    call.warn(warning)
-
+        parameter = "patch" if "patch" in call.arguments else "content"
+        judged = partial(judge, self._policies, parameter=parameter, waived=waived)
         guard = await self._plans.guard(session, plan_of(call, plan_hash), on_plan)
-        return self._files_of(call, session, guard, check)
+        return self._files_of(call, session, guard=guard, judged=judged)
 
-    def _recorded(self, call: Call, session: Session, plan: Plan) -> PlanFacts:
+    async def _written(self, call: Call, write: Callable[[], typed.WrittenFile]) -> typed.WrittenFile:
+        """Write, with facts for the audit entry."""
+        written = await self.runtime.threads.run(write)
+        call.audit(path=written["path"], created=written["created"], sha256=written["sha256"])
+        return written
+
+    def _recorded(self, call: Call, session: Session, plan: Plan) -> typed.PlanFacts:
         """Return the facts of a plan, once they are in the audit entry."""
         call.governance = replace(session.governance, plan_hash=plan.plan_hash)
         call.audit(plan_hash=plan.plan_hash)
@@ -466,12 +396,3 @@ class Workspace(BaseTool):
 def _is_remote(call: Call) -> bool:
     """Return whether there may be several callers, so that the principal matters."""
     return call.principal != LOCAL_PRINCIPAL
-
-
-def _name_session(call: Call, error: ToolError, session_id: str | None) -> None:
-    """Add the session to the next step of a failure if the call named it; calls from Python get no next step."""
-    step = error.next_step
-    if step is None or session_id is None or "session_id" in step.arguments:
-        return
-    is_served = call.scope.toolbox is not None
-    error.next_step = NextStep(step.tool, {**step.arguments, "session_id": session_id}) if is_served else None

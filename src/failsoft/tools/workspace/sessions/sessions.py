@@ -109,29 +109,6 @@ class Sessions:
         call.governance = session.governance
         return session
 
-    async def of(
-        self, call: Call, session_id: str | None, *, power: Power | None = None, even_if_locked: bool = False
-    ) -> Session:
-        """Return the session of a call, and note it on the call.
-
-        Args:
-            call: The call.
-            session_id: As the caller named it; see `find`.
-            power: What the call needs, for the advice to a caller without a session.
-            even_if_locked: For the call that reports on what locked it.
-
-        Raises:
-            SESSION_NOT_INITIALIZED: There is none, or it has ended.
-            SESSION_LOCKED: An invariant was violated, and no report on it was written yet.
-            INSUFFICIENT_PERMISSIONS: It belongs to another principal.
-        """
-        session = await self.find(call, session_id)
-        if session is None:
-            raise await self._missing(call, session_id, power)
-        if not even_if_locked:
-            await self.require_unlocked(session)
-        return session
-
     async def find(self, call: Call, session_id: object) -> Session | None:
         """Return the session of a call, locked or not, and note it on the call; None if there is none.
 
@@ -154,8 +131,14 @@ class Sessions:
         call.governance = session.governance
         return session
 
-    async def _missing(self, call: Call, session_id: str | None, power: Power | None) -> SessionNotInitialized:
-        """Return the error for a call without a session, with the call that begins a fitting one."""
+    async def missing(self, call: Call, session_id: str | None, power: Power | None) -> SessionNotInitialized:
+        """Return the error for a call without a session, with the call that begins a fitting one.
+
+        Args:
+            call: The call.
+            session_id: As the caller named it.
+            power: What the call needs; None for a session of any role.
+        """
         known = self._last if session_id is None and call.principal == LOCAL_PRINCIPAL else session_id
         ended = None if known is None else (await self._kept(known))[0]
         if ended is not None and ended.principal != call.principal:

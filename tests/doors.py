@@ -200,7 +200,6 @@ HOMES = {
     "failsoft.tools.flux.workers": "fork_server as fork_server_module",
     "failsoft.tools.flux.workers.pool": "Workers",
     "failsoft.tools.flux.workers.progress": "begin, progress, remaining_s",
-    "failsoft.tools.workspace": "reports as session_reports_module",
     "failsoft.tools.workspace.gate": "is_same_root",
     "failsoft.tools.workspace.patch": "lines_of, read_patch",
     "failsoft.tools.workspace.register": "PLANS_PER_AUTHOR",

@@ -9,7 +9,7 @@ import secrets
 import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 from failsoft.framework.audit.trail import AuditLog
 from failsoft.framework.errors import AuditLogFailed, ConfigurationError
@@ -26,8 +26,6 @@ from failsoft.tools.workspace.signatures import AuditEntries, AuditEntry, Writte
 _SLUG_AT_MOST = 60
 _NO_WORDS = re.compile(r"[^a-z0-9]+")
 _LOOKED_THROUGH_AT_MOST = 8_000_000
-_VERIFIED_AT_MOST = 4_000_000
-"""Bytes up to which the log is verified for every reader, in some tenths of a second."""
 _WRITE_ONLY = "this server cannot read it back"
 _BYTES_AT_MOST = 200_000
 _COPIED = (
@@ -148,7 +146,6 @@ def read_entries(log: AuditLog | None, session: Session, limit: int) -> AuditEnt
         found, has_more = log.newest(
             "workspace_root", session.workspace_root, limit=limit, bytes_at_most=_LOOKED_THROUGH_AT_MOST
         )
-        chain = _chain(log)
     except OSError as error:
         raise _unreadable(os.strerror(error.errno or 0).lower()) from error
     entries: list[AuditEntry] = []
@@ -160,13 +157,7 @@ def read_entries(log: AuditLog | None, session: Session, limit: int) -> AuditEnt
             has_more = True
             break
         entries.append(one)
-    return {"entries": entries[::-1], "has_more": has_more, "chain": chain}
-
-
-def _chain(log: AuditLog) -> Literal["whole", "broken", "not_checked"]:
-    if log.size_bytes() > _VERIFIED_AT_MOST:
-        return "not_checked"
-    return "whole" if log.verify().is_whole else "broken"
+    return {"entries": entries[::-1], "has_more": has_more}
 
 
 def _entry(entry: Mapping[str, Any], session: Session) -> AuditEntry:

@@ -194,14 +194,10 @@ class AuditEntry(TypedDict):
 
 
 class AuditEntries(TypedDict):
-    """Entries of a workspace, oldest first; whether there may be earlier ones; whether the log verifies.
-
-    A log of more than 4 MB is `not_checked`.
-    """
+    """Entries of a workspace, oldest first, and whether there may be earlier ones."""
 
     entries: list[AuditEntry]
     has_more: bool
-    chain: Literal["whole", "broken", "not_checked"]
 
 
 class WrittenReport(TypedDict):

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from failsoft.tools.workspace import Workspace
 from tests.tools.workspace.site import Site
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="list_files shows the first 1,000 names of a folder, and no cursor leads to the others",
-)
 def test_a_cursor_leads_to_the_names_after_the_first_thousand(site: Site, tool: Workspace) -> None:
     names = [f"file{number:04}.txt" for number in range(1_005)]
     for name in names:

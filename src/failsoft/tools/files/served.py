@@ -97,13 +97,14 @@ class FolderEntry:
     bytes: int
 
 
-def listed(roots: Roots, path: str, *, at_most: int) -> tuple[list[FolderEntry], int]:
+def listed(roots: Roots, path: str, *, at_most: int, after: str = "") -> tuple[list[FolderEntry], int]:
     """Return the first names in a folder, sorted, and the number of names; both without those that are off limits.
 
     Args:
         roots: The allowed folders.
         path: The folder, as the caller wrote it.
         at_most: How many names to return.
+        after: Only names that sort after this one, as shown.
 
     Raises:
         FileFault: It cannot be resolved within the roots.
@@ -111,8 +112,9 @@ def listed(roots: Roots, path: str, *, at_most: int) -> tuple[list[FolderEntry],
         FileFault: The disk: It does not exist (step `find`), or cannot be read.
     """
     with _scanned(roots, path) as (folder, found):
-        names = sorted(one.name for one in found)
-        return [_listed(folder, name) for name in names[:at_most]], len(names)
+        names = sorted((_shown(one.name), one.name) for one in found)
+        later = [name for shown, name in names if shown > after]
+        return [_listed(folder, name) for name in later[:at_most]], len(names)
 
 
 def files_below(roots: Roots, folder: str = "") -> tuple[list[str], bool]:
@@ -190,8 +192,12 @@ def _kind_of(entry: os.DirEntry[str]) -> EntryKind:
     return "file" if entry.is_file(follow_symlinks=False) else "other"
 
 
+def _shown(name: str) -> str:
+    return os.fsencode(name).decode(errors="replace")
+
+
 def _listed(folder: int, name: str) -> FolderEntry:
-    shown = os.fsencode(name).decode(errors="replace")
+    shown = _shown(name)
     try:
         facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:  # removed meanwhile

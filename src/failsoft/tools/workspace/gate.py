@@ -105,11 +105,12 @@ class SessionGate:
         try:
             return await proceed(call)
         except ToolError as error:
-            if session is not None and error.next_step is None and isinstance(error, InvariantViolation):
-                error.next_step = report_step(session.session_id, str(error.invariant_id))
-            step = error.next_step
-            if named is not None and step is not None and step.tool in call.toolset.operations and step.tool != _BEGINS:
-                error.next_step = NextStep(step.tool, {**step.arguments, "session_id": named})
+            if session is not None:
+                if error.next_step is None and isinstance(error, InvariantViolation):
+                    error.next_step = report_step(session.session_id, str(error.invariant_id))
+                step = error.next_step
+                if named is not None and step is not None and step.tool in call.toolset.operations.keys() - {_BEGINS}:
+                    error.next_step = NextStep(step.tool, {**step.arguments, "session_id": named})
             raise
         finally:
             _found.reset(token)

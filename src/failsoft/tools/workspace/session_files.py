@@ -34,7 +34,7 @@ from failsoft.tools.workspace.file_faults import Action, to_error
 from failsoft.tools.workspace.patch import read_patch
 from failsoft.tools.workspace.scope import Guard
 from failsoft.tools.workspace.sessions.invariants import WRITTEN_IS_ON_DISK, violated
-from failsoft.tools.workspace.signatures import FileContent, FileList, WrittenFile
+from failsoft.tools.workspace.signatures import FileContent, FileEntry, FileList, WrittenFile
 
 Judge: TypeAlias = Callable[[str, bytes, bytes | None], Iterable[str]]
 """`judged(path, data, before)` returns warnings, or raises the ToolError for bytes that may not be written there, with
@@ -98,18 +98,19 @@ class SessionFiles:
             raise InvalidEncoding(file_path=path, position=error.start) from None
         return {"path": path, "content": text, "bytes": len(content.data), "sha256": content.sha256}
 
-    def list(self, path: str) -> FileList:
-        """Return the entries of a folder.
+    def list(self, path: str, cursor: str | None) -> FileList:
+        """Return the entries of a folder after the name in the cursor.
 
         Raises:
             ToolError: A code of the toolset's table.
         """
         with self._typed_errors("list", path):
-            found, count = listed(self._files.roots, path, at_most=LISTED_AT_MOST)
-        if count > len(found):
-            self._warn(f"The folder has {count} entries; these are the first {len(found)}.")
-        entries = [{"name": one.name, "kind": one.kind, "bytes": one.bytes} for one in found]
-        return {"path": path, "entries": entries, "total": count}  # type: ignore[typeddict-item]  # built from the listing's columns
+            found, count = listed(self._files.roots, path, at_most=LISTED_AT_MOST + 1, after=cursor or "")
+        entries: list[FileEntry] = [
+            {"name": one.name, "kind": one.kind, "bytes": one.bytes} for one in found[:LISTED_AT_MOST]
+        ]
+        page: FileList = {"path": path, "entries": entries, "total": count}
+        return page if len(found) <= LISTED_AT_MOST else {**page, "next_cursor": entries[-1]["name"]}
 
     def write(self, path: str, data: bytes, expected_hash: str | None) -> WrittenFile:
         """Make a file, or replace the one that has the expected hash.

@@ -49,6 +49,9 @@ FilePath = Annotated[
 FolderPath = Annotated[
     str, Field(max_length=4096, description="Path of a folder, relative to the workspace; by default all of it")
 ]
+FolderCursor = Annotated[
+    str | None, Field(max_length=1_000, description="The next_cursor of the page before, for the names that follow")
+]
 FirstLine = Annotated[int, Field(ge=1, le=_LINES_AT_MOST, description="The first line to return, from 1")]
 LineLimit = Annotated[
     int | None,
@@ -165,11 +168,12 @@ class FileEntry(TypedDict):
 
 
 class FileList(TypedDict):
-    """A folder: its entries, sorted by name, and how many there are; `entries` may have only the first of them."""
+    """Entries of a folder, sorted by name, and how many it has; `next_cursor` leads to the names that follow."""
 
     path: str
     entries: list[FileEntry]
     total: int
+    next_cursor: NotRequired[str]
 
 
 class AuditEntry(TypedDict):

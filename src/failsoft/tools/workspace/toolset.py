@@ -97,18 +97,16 @@ class Workspace(BaseTool):
         self._on_disk = self._served.closing(CLOSED_FOLDER)
         self._state_folder = state_folder
         self._roles = Roles.from_settings(self.settings)
-        self._process = uuid4().hex if self._roles.bound is not None else None
-        self._lifetime_s = self.settings.session_s
-        self._records = self.runtime.state.records(self)
-        self._sessions = Sessions(
-            self._records, lifetime_s=self._lifetime_s, roles=self._roles, root=str(self.roots[0])
-        )
+        records = self.runtime.state.records(self)
+        lifetime_s = self.settings.session_s
+        self._sessions = Sessions(records, lifetime_s=lifetime_s, roles=self._roles, root=str(self.roots[0]))
         self._reports = Reports(self.settings.reports)
         self._gate = SessionGate(self._sessions, self._roles, self._on_disk, self.runtime.threads)
         self.middleware = self._gate.steps
         self._policies = load_policies(self.settings.policies)
-        register = PlanRegister(self._records, lifetime_s=self.settings.plan_s)
-        self._plans = Plans(register, process=self._process, rules=rules_of(self._policies))
+        process = None if self._roles.bound is None else uuid4().hex
+        register = PlanRegister(records, lifetime_s=self.settings.plan_s)
+        self._plans = Plans(register, process=process, rules=rules_of(self._policies))
         hides_paths = self.runtime.settings.detail_level == "minimal"
         self._preflight = Preflight(self.settings.preflight, limit_s=self.settings.preflight_s, hides_paths=hides_paths)
 
@@ -135,26 +133,20 @@ class Workspace(BaseTool):
     ) -> typed.BegunSession:
         """Begin to work in a folder in a role. Pass the session_id that it returns with every further call."""
         folder, identity = await self.runtime.threads.run(lambda: self._gate.folder(workspace_root))
-        session = await self._sessions.begin(
-            call,
-            role=role,
-            workspace_root=folder,
-            root_identity=identity,
-            is_bound=_is_remote(call) and not self._roles.principals,
-        )
+        session = await self._sessions.begin(call, role=role, workspace_root=folder, root_identity=identity)
         return {
             "session_id": session.session_id,
             "role": session.role,
             "may": sorted(self._roles.powers[session.role]),
             "workspace_root": session.workspace_root,
-            "expires_in_s": self._lifetime_s,
+            "expires_in_s": self.settings.session_s,
         }
 
     @begin_session.check
     def may_take_the_role(self, call: Call, role: str) -> None:
         """Refuse an unknown role, and one that is not granted to this principal."""
         self._roles.require(role)
-        if _is_remote(call):
+        if call.principal != LOCAL_PRINCIPAL:
             self._roles.require_granted(role, call.principal or "")
 
     @operation(open_world=False, destructive=False, title="End the session")
@@ -206,11 +198,15 @@ class Workspace(BaseTool):
 
     @operation(read_only=True, open_world=False, title="List a folder")
     async def list_files(
-        self, call: Call, path: typed.FolderPath = ".", session_id: typed.SessionId = None
+        self,
+        call: Call,
+        path: typed.FolderPath = ".",
+        cursor: typed.FolderCursor = None,
+        session_id: typed.SessionId = None,
     ) -> typed.FileList:
         """Return the files and folders in one folder of the workspace, not those beneath them."""
         files = self._files_of(call, await self._session(call, session_id))
-        return await self.runtime.threads.run(lambda: files.list(path))
+        return await self.runtime.threads.run(lambda: files.list(path, cursor))
 
     @operation(destructive=True, open_world=False, verify_with="read_file", title="Write a file")
     async def write_file(
@@ -321,7 +317,7 @@ class Workspace(BaseTool):
 
     def self_audit(self) -> list[str]:
         """Return which of its folders cannot be opened, and which preflight programs are not found."""
-        closed = [folder for folder in self.roots if not os.access(folder, os.R_OK | os.X_OK)]
+        closed = (folder for folder in self.roots if not os.access(folder, os.R_OK | os.X_OK))
         return [*(f"the folder {folder} cannot be opened" for folder in closed), *self._preflight.faults()]
 
     async def shutdown(self) -> None:
@@ -391,8 +387,3 @@ class Workspace(BaseTool):
         call.governance = replace(session.governance, plan_hash=plan.plan_hash)
         call.audit(plan_hash=plan.plan_hash)
         return plan.shown_to(self._plans.author_of(session))
-
-
-def _is_remote(call: Call) -> bool:
-    """Return whether there may be several callers, so that the principal matters."""
-    return call.principal != LOCAL_PRINCIPAL

@@ -25,12 +25,6 @@ def begin(site: Site, tool: Workspace, folder: Path, role: str) -> dict[str, Any
     return site.call(tool, "begin_session", {"workspace_root": str(folder), "role": role}, **ALICE)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="though a session is open, the step for a wrong session_id begins another, in another folder and role; a "
-    "call that reads should be repeated without session_id, which uses the open one",
-)
 @pytest.mark.parametrize("kind", ["unknown", "ended"])
 def test_a_reading_call_with_a_wrong_session_is_led_to_the_open_one(site: Site, tool: Workspace, kind: str) -> None:
     (site.project / "a.txt").write_text("text")

@@ -75,7 +75,7 @@ class Sessions:
         self._locked_here: dict[str, str] = {}
         """Locked sessions of the local client by lock key, to name the one that needs a report."""
 
-    async def begin(self, call: Call, *, role: str, workspace_root: str, root_identity: str, is_bound: bool) -> Session:
+    async def begin(self, call: Call, *, role: str, workspace_root: str, root_identity: str) -> Session:
         """Return a new session of this caller.
 
         Args:
@@ -83,7 +83,6 @@ class Sessions:
             role: A role that the caller may take.
             workspace_root: Its folder, absolute and without links.
             root_identity: Which folder that is.
-            is_bound: Whether the caller keeps the first role that it takes in a workspace.
 
         Raises:
             ROLE_MISMATCH: The caller has another role there.
@@ -92,7 +91,7 @@ class Sessions:
         """
         if call.principal is not None:
             overlapping = await self._overlapping(call.principal, workspace_root)
-            if is_bound:
+            if call.principal != LOCAL_PRINCIPAL and not self._roles.principals:
                 await self._bind(call.principal, role, workspace_root, overlapping)
             await self._require_no_pending_report(call.principal, role, overlapping)
         # A UUID of version 4 has 122 random bits of the operating system, so it cannot be guessed.
@@ -154,6 +153,13 @@ class Sessions:
             able = ", ".join(self._roles.with_power(power))
             said += f" `{call.operation}` needs a role that may {power}, and this server offers none (others: {able})."
             return SessionNotInitialized(message=said, effect="none")
+        if session_id is not None and call.read_only and await self._is_open_for(call, power):
+            arguments = {name: value for name, value in call.params.items() if name != "session_id"}
+            return SessionNotInitialized(
+                message=f"{said} Leave session_id out to use the session that is open.",
+                next_step=NextStep(call.operation, arguments),
+                effect="none",
+            )
         may = "" if power is None else f" (may {power})"
         root = self._root if ended is None else ended.workspace_root
         return SessionNotInitialized(
@@ -161,6 +167,13 @@ class Sessions:
             next_step=NextStep("begin_session", {"workspace_root": root, "role": role}),
             effect="none",
         )
+
+    async def _is_open_for(self, call: Call, power: Power | None) -> bool:
+        """Return whether the local client has a session open that may do this."""
+        if call.principal != LOCAL_PRINCIPAL or self._last is None:
+            return False
+        session, until = await self._kept(self._last)
+        return session is not None and self._store.clock() < until and session.role in self._roles.with_power(power)
 
     async def _keep(self, session: Session, *, until: float) -> None:
         kept = {name: value for name, value in asdict(session).items() if name != "session_id"}

@@ -36,25 +36,15 @@ REFUSED = {
         [("merge-marker", 2), ("merge-marker", 6)],
     ),
     "markers with their base": ("a.txt", "||||||| base\r\nx\r\n", [("merge-marker", 1)]),
-    "a stub in Rust": ("a.rs", 'fn f() {\n  todo!()\n}\nfn g() { unimplemented!("x") }', [("stub", 2), ("stub", 4)]),
-    "a stub in Python": ("a.py", "def f():\n    raise NotImplementedError\n", [("stub", 2)]),
-    "a stub in a class": (
-        "a.py",
-        "class A:\n    def f(self):\n        raise NotImplementedError('x')\n",
-        [("stub", 3)],
-    ),
     "a pass for later": (
         "a.py",
         "def f():\n    pass  # TODO\n\ndef g(): ...  # FIXME: x\n",
-        [("stub", 2), ("stub", 4)],
+        [("todo", 2), ("todo", 4)],
     ),
     "something to do later": ("a.py", "x = 1  # TODO: more\n", [("todo", 1)]),
     "something to correct in TypeScript": ("a.ts", "f();\n/* FIXME */ g(); // done\n", [("todo", 2)]),
     "an unquoted password": (".env.local", "A=1\nexport DB_PASSWORD=hunter2hunter2 # x\n", [("secret", 2)]),
     "an unquoted token in YAML": ("a.yml", "a:\n  api_token: 8f3kd02mx9q1\n", [("secret", 2)]),
-    "a stub in TypeScript": ("a.ts", 'function f() {\n  throw new Error("Not implemented");\n}', [("stub", 2)]),
-    "a stub in C#": ("a.cs", "int F() {\n  throw new NotImplementedException();\n}", [("stub", 2)]),
-    "a stub in Kotlin": ("a.kt", 'fun f(): Int = TODO("x")', [("stub", 1)]),
 }
 ACCEPTED = {
     "headings": ("a.rst", "Title\n=======\n\nText\n"),
@@ -68,19 +58,9 @@ ACCEPTED = {
     "words": ("a.py", 'secret = "correct-horse-battery-staple"\nTOKEN = "aaaaaaaaaaaaaaaaaaaaaaa1"\n'),
     "a key that is only named": ("a.py", 'if "-----BEGIN ' + 'RSA PRIVATE KEY-----" in text:\n    refuse()\n'),
     "facts about tokens": ("a.py", 'token_count = "12345678901234567890a"\nmax_tokens = 1234567890123456\n'),
-    "a method without a body": (
-        "a.py",
-        "class A:\n    @property\n    @abc.abstractmethod\n    def f(self):\n        raise NotImplementedError\n",
-    ),
-    "stubs in comments and texts": (
-        "a.py",
-        '"""\nraise NotImplementedError\npass  # TODO\n"""\n# raise NotImplementedError\nx = "pass  # TODO"\n',
-    ),
+    "comments in texts": ("a.py", '"""\npass  # TODO\n"""\nx = "pass  # TODO"\n'),
     "a comment on a pass": ("a.py", "try:\n    f()\nexcept OSError:\n    pass  # it is gone already\n"),
     "a word that only looks like a marker": ("a.py", "x = 'TODO'  # see the TODO list\n# TODOS\n"),
-    "stubs in comments and texts of Rust": ("a.rs", '// todo!()\nlet s = "todo!()"; mytodo!(); todo;'),
-    "stubs in comments of TypeScript": ("a.ts", '// throw new Error("not implemented")\nthrow new Error("no file")'),
-    "stubs in other files": ("a.md", "raise NotImplementedError, todo!(), TODO(x)"),
     "types": ("a.pyi", "def f() -> int: ...  # TODO\n"),
     "nothing": ("a.py", ""),
 }
@@ -106,14 +86,13 @@ HOSTILE = {
     "colons": "a:" * 30_000,
     "names": "api_key" * 10_000,
     "quotes": "\"'" * 30_000,
-    "stubs": "raise NotImplementedError\n" * 5_000,
-    "deep stubs": "".join(" " * (at % 90) + "raise NotImplementedError\n" for at in range(1_000)),
+    "comments": "# TODO\n" * 5_000,
     "throws": "throw " * 12_000,
     "keys": "-----BEGIN " + "PRIVATE KEY-----" * 5_000,
 }
 
 
-@pytest.mark.parametrize("ending", ["py", "ts", "kt"])
+@pytest.mark.parametrize("ending", ["py", "ts", "env"])
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_text_takes_no_longer_than_its_length_does(text: str, ending: str) -> None:
     """Processor time: a text that took the square of its length would need minutes."""
@@ -161,7 +140,7 @@ def test_rust_that_panics_is_not_written(site: Site, ready: Workspace) -> None:
 
 
 def test_all_findings_are_reported_at_once_and_the_first_policy_gives_the_code(site: Site, ready: Workspace) -> None:
-    answer = write(site, ready, "a.rs", "fn f() { todo!(); x.unwrap(); }\n")
+    answer = write(site, ready, "a.rs", "fn f() { x.unwrap(); } // TODO\n")
     assert (answer["error_code"], len(answer["violations"])) == ("POLICY_VIOLATION", 2)
 
 

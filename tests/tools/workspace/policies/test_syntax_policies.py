@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from failsoft import ConfigurationError
 from failsoft.tools.workspace import Policy
-from tests.doors import load_policies, require_grammar, rules_of
+from tests.doors import LANGUAGES, load_policies, rules_of
 
 pytest.importorskip("tree_sitter")
 
@@ -19,7 +21,7 @@ FOUND = {
         PYTHON,
         "a.py",
         "try:\n  'ä'\nexcept eval('E'):\n  pass\n",
-        [("eval", 3, 8), ("empty-except", 3, 1)],
+        [("empty-except", 3, 1), ("eval", 3, 8)],
     ),
     "an empty catch": (
         TYPESCRIPT,
@@ -39,6 +41,19 @@ FOUND = {
         "// @ts-nocheck\nf(); /* @ts-ignore */",
         [("ts-ignore", 1, 1), ("ts-ignore", 2, 6)],
     ),
+    "a stub in TypeScript": (
+        TYPESCRIPT,
+        "a.ts",
+        'function f() {\n  throw new Error("Not implemented");\n}\nthrow Error(`TODO: x`)',
+        [("stub", 2, 3), ("stub", 4, 1)],
+    ),
+    "a stub in Python": (PYTHON, "a.py", "def f():\n    raise NotImplementedError\n", [("stub", 2, 5)]),
+    "a stub in a class": (
+        PYTHON,
+        "a.py",
+        "class A:\n    @property\n    def f(self):\n        raise NotImplementedError('x')\n",
+        [("stub", 4, 9)],
+    ),
     "a panic": (RUST, "a.rs", 'fn f() { panic!("x") }', [("panic", 1, 10)]),
     "a mutable static": (RUST, "a.rs", "pub static mut N: u8 = 0;", [("static-mut", 1, 5)]),
 }
@@ -46,6 +61,21 @@ LEFT_ALONE = {
     "an except that handles": (PYTHON, "a.py", "try:\n    f()\nexcept E:\n    log()\n"),
     "a method named eval": (PYTHON, "a.py", "df.eval('x'); model.eval(); '''eval(x)'''  # eval(x)\n"),
     "another ending": (PYTHON, "a.md", "try: f()\nexcept: pass\n"),
+    "an abstract method": (
+        PYTHON,
+        "a.py",
+        "class A:\n    @property\n    @abc.abstractmethod\n    def f(self):\n        raise NotImplementedError\n",
+    ),
+    "stubs in comments and texts": (
+        PYTHON,
+        "a.py",
+        '"""\nraise NotImplementedError\n"""\ndef f():\n    # raise NotImplementedError\n    g()',
+    ),
+    "stubs in comments of TypeScript": (
+        TYPESCRIPT,
+        "a.ts",
+        '// throw new Error("not implemented")\nthrow new Error("no file")',
+    ),
     "a catch that handles": (TYPESCRIPT, "a.ts", "try { f() } catch (e) { log(e) }\nx.eval(y); 'eval(x)'"),
     "an expected error": (TYPESCRIPT, "a.ts", "// @ts-expect-error the types are wrong\nf()"),
     "panics in tests": (RUST, "a.rs", '#[cfg(test)]\nmod t { fn f() { panic!("x") } }\n#[should_panic]\nfn g() {}'),
@@ -66,7 +96,7 @@ def test_it_is_left_alone(policy: Policy, path: str, text: str) -> None:
     assert list(policy.findings(path, text)) == []
 
 
-BROKEN = {"(": 100_000, "except:\n": 20_000, "catch {": 20_000, "\ud800eval(x)": 100}
+BROKEN = {"(": 100_000, "except:\n": 20_000, "catch {": 20_000, "\ud800eval(x)": 100, "x.eval()": 10_000}
 
 
 @pytest.mark.parametrize("text", [part * times for part, times in BROKEN.items()], ids=map(ascii, BROKEN))
@@ -75,10 +105,12 @@ def test_broken_source_ends_in_findings_and_not_in_an_exception(text: str) -> No
     assert all(one.line > 0 for one in TYPESCRIPT.findings("a.ts", text))
 
 
-def test_a_grammar_that_is_missing_says_what_to_install() -> None:
-    with pytest.raises(ConfigurationError, match="tree_sitter_cobol") as error:
-        require_grammar("tree_sitter_cobol", "cobol")
-    assert "failsoft[policies]" in str(error.value.resolution)
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_a_language_without_the_extra_is_an_error_at_the_start(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, LANGUAGES[name].grammar, None)
+    with pytest.raises(ConfigurationError, match=f"'{name}'.*{LANGUAGES[name].grammar}") as error:
+        load_policies([name])
+    assert "pip install 'failsoft[policies]'" in str(error.value.resolution)
 
 
 def test_rules_are_known_where_every_policy_lists_them() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib.metadata import EntryPoint
 from typing import Any
 
@@ -13,9 +14,7 @@ from failsoft.framework.plugins import sorted_points
 from failsoft.framework.text import bounded
 from failsoft.tools.workspace.policies.generic import GenericPolicy
 from failsoft.tools.workspace.policies.judging import Finding, Policy, judge
-from failsoft.tools.workspace.policies.python import PythonPolicy
-from failsoft.tools.workspace.policies.rust import RustPolicy
-from failsoft.tools.workspace.policies.typescript import TypeScriptPolicy
+from failsoft.tools.workspace.policies.languages import LANGUAGES, LanguagePolicy
 
 __all__ = ["Finding", "Policy", "judge", "load_policies", "rules_of"]
 
@@ -23,9 +22,7 @@ ENTRY_POINT_GROUP = "failsoft.policies"
 _VARIABLE = "FAILSOFT_WORKSPACE_POLICIES"
 _BUILT_IN: dict[str, Callable[[], Policy]] = {
     "generic": GenericPolicy,
-    "python": PythonPolicy,
-    "rust": RustPolicy,
-    "typescript": TypeScriptPolicy,
+    **{name: partial(LanguagePolicy, name, language) for name, language in LANGUAGES.items()},
 }
 
 

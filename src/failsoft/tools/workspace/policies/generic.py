@@ -1,4 +1,4 @@
-"""The policy `generic`: no secrets, merge markers, stubs or TODO comments."""
+"""The policy `generic`: no secrets, merge markers or TODO comments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import PurePosixPath
 
 from failsoft.framework.safe.secrets import TOKEN
 from failsoft.tools.workspace.policies.judging import Finding, LineNumbers
-from failsoft.tools.workspace.policies.stubs import stubs, todo_comments
 
 _SECRET = "read it from the environment or a secret store, and have it revoked if it is real"  # noqa: S105 - advice
 _MARKER = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: [^\n]*)?\r?$", re.MULTILINE)
@@ -39,17 +38,37 @@ _BITS_AT_LEAST = 3.5
 """Bits of information in one character, below which a literal is a word rather than a key."""
 _BITS_OF_A_SETTING = 2.5
 """Passwords in settings files are shorter than keys in code, and little else is named like that there."""
+_PYTHON_TEXT = re.compile(
+    r"(?P<comment>\#[^\n]*)"
+    r'|"""(?:[^"\\]|\\.|"(?!""))*+(?:"""|\Z)'
+    r"|'''(?:[^'\\]|\\.|'(?!''))*+(?:'''|\Z)"
+    r'|"(?:[^"\\\n]|\\.)*+"?'
+    r"|'(?:[^'\\\n]|\\.)*+'?",
+    re.DOTALL,
+)
+_MARK = r"(?:TODO|FIXME|XXX|HACK)\b"
+_TODO_AFTER_SHARP = re.compile(rf"(?:^|(?<=\s))#[ \t]{{0,3}}{_MARK}", re.MULTILINE)
+_TODO_AFTER_SLASHES = re.compile(
+    rf"(?:(?:^|(?<=[\s;{{}}]))(?://[/!]?|/\*+)|^[ \t]{{0,80}}\*)[ \t]{{0,3}}@?{_MARK}", re.MULTILINE
+)
+_SHARP_COMMENTS = frozenset({".rb", ".sh", ".toml", ".yaml", ".yml"})
+_SLASH_COMMENTS = frozenset(
+    {
+        *(".c", ".cc", ".cjs", ".cpp", ".cs", ".cts", ".go", ".h", ".hpp", ".java", ".js", ".jsx", ".kt", ".kts"),
+        *(".mjs", ".mts", ".php", ".rs", ".scala", ".swift", ".ts", ".tsx"),
+    }
+)
 
 
 class GenericPolicy:
-    """Finds keys and tokens, merge markers, stubs and TODO comments in every text.
+    """Finds keys and tokens, merge markers and TODO comments in every text.
 
     A secret looks like one of the well-known kinds, or is a random literal under a name such as `api_key`, quoted in
     code or unquoted in `.env`, YAML and the like. Examples, placeholders and templates are not secrets.
     """
 
     name = "generic"
-    rules = frozenset({"merge-marker", "secret", "stub", "todo"})
+    rules = frozenset({"merge-marker", "secret", "todo"})
 
     def findings(self, path: str, text: str) -> Iterator[Finding]:
         """Yield each place, in the order of the rules."""
@@ -59,21 +78,31 @@ class GenericPolicy:
             yield lines.finding("secret", _SECRET, start, end)
         for marker in _MARKER.finditer(text):
             yield lines.finding("merge-marker", "resolve the conflict", marker.start())
-        stub_lines: set[int] = set()
-        for offset, advice in stubs(ending, text):
-            finding = lines.finding("stub", advice, offset)
-            stub_lines.add(finding.line)
-            yield finding
-        for offset in todo_comments(ending, text):
-            finding = lines.finding("todo", "do it, or leave the comment out", offset)
-            if finding.line not in stub_lines:
-                yield finding
+        for offset in _todo_comments(ending, text):
+            yield lines.finding("todo", "do it, or leave the comment out", offset)
 
 
 def _ending(path: str) -> str:
     """Return the ending of a file's name, in lower case with its dot; `.env` also for `.env.local` and the like."""
     name = PurePosixPath(path).name.lower()
     return ".env" if name == ".env" or name.startswith(".env.") else PurePosixPath(name).suffix
+
+
+def _todo_comments(ending: str, text: str) -> Iterator[int]:
+    """Yield the offset of each comment that begins with TODO, FIXME, XXX or HACK."""
+    if ending == ".py":
+        if "#" in text:
+            text = _PYTHON_TEXT.sub(_without_text, text)
+        yield from (found.start() for found in _TODO_AFTER_SHARP.finditer(text))
+    elif ending in _SHARP_COMMENTS:
+        yield from (found.start() for found in _TODO_AFTER_SHARP.finditer(text))
+    elif ending in _SLASH_COMMENTS:
+        yield from (found.start() for found in _TODO_AFTER_SLASHES.finditer(text))
+
+
+def _without_text(found: re.Match[str]) -> str:
+    """Return blanks for a string, line feeds kept; a comment stays."""
+    return found[0] if found["comment"] is not None else re.sub(r"[^\n]", " ", found[0])
 
 
 def _secrets(text: str, *, is_settings: bool) -> Iterator[tuple[int, int]]:

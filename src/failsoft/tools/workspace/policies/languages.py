@@ -1,0 +1,323 @@
+"""The policies `rust`, `python` and `typescript`: one table of tree-sitter queries (the extra `failsoft[policies]`)."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import PurePosixPath
+from typing import Any
+
+from failsoft.framework.errors import ConfigurationError
+from failsoft.tools.workspace.policies.judging import Finding, LineNumbers
+
+_RESOLUTION = "run: pip install 'failsoft[policies]'; or leave the policy out of FAILSOFT_WORKSPACE_POLICIES"
+_WRITE_IT = "write what is missing, or leave it out"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Language:
+    """What a policy needs to know of one language.
+
+    Args:
+        grammar: The package of the grammar.
+        endings: Of a file's name, in lower case, each with the function of the package that returns the language.
+        words: A text without any of them is not parsed.
+        query: A tree-sitter query. A capture is named as the rule that it breaks; the others begin with `_`: `_spared`
+            is a part that the rules of `spared` do not apply to, the rest is for `is_found` and `tests_of`.
+        advice: What to do instead, by rule.
+        spared: Rules that do not apply everywhere.
+        is_found: Returns whether a match breaks its rule, from its captures and the bytes of the file.
+        tests_of: Returns the parts that are compiled for tests only, from the captures `_attribute` in their order.
+        is_test_file: Returns whether the rules of `spared` do not apply to a file at all.
+    """
+
+    grammar: str
+    endings: Mapping[str, str]
+    words: Sequence[str]
+    query: str
+    advice: Mapping[str, str]
+    spared: frozenset[str] = frozenset()
+    is_found: Callable[[Mapping[str, Any], bytes], bool]
+    tests_of: Callable[[Iterable[Any]], Iterator[Any]] = iter
+    is_test_file: Callable[[str], bool] = lambda _: False
+
+
+_GAP = rb"(?:\s|/\*[^*]{0,80}\*/|//[^\n]{0,80}\n)*+"
+_CALLED = re.compile(_GAP + rb"\(")
+_MACRO = re.compile(_GAP + rb"!(?!=)")
+_OF_VALUE = re.compile(rb"(?<!\.)\." + _GAP + rb"\Z")
+_OF_SELF = re.compile(rb"(?<![\w#.])self\s*\.\s*\Z")
+_OF_PATH = re.compile(rb"::" + _GAP + rb"\Z")
+_OF_OPTION = re.compile(
+    rb"(?:\b(?:Option|Result)\s*::\s*(?:<[^<>;{}]*>\s*::\s*)?"
+    rb"|<\s*(?:[\w:]*::\s*)?(?:Option|Result)\b[^;{}()]*>\s*::\s*)\Z"
+)
+_AROUND = 200
+"""Bytes around a name that decide whether it is a call; a query for the nodes around it takes quadratic time."""
+
+
+def _rust_is_found(nodes: Mapping[str, Any], data: bytes) -> bool:
+    (rule, node), *_ = nodes.items()
+    before = data[max(0, node.start_byte - _AROUND) : node.start_byte]
+    behind = data[node.end_byte : node.end_byte + _AROUND]
+    if rule in {"panic", "stub"}:
+        return _MACRO.match(behind) is not None
+    if rule not in {"unwrap", "expect"}:
+        return True
+    if _OF_VALUE.search(before):  # parsers have an `expect` of their own; an Option or a Result is hardly ever `self`
+        return _CALLED.match(behind) is not None and not (rule == "expect" and _OF_SELF.search(before))
+    if rule == "expect":
+        return _OF_OPTION.search(before) is not None
+    return _OF_PATH.search(before) is not None and not behind.lstrip().startswith(b"::")
+
+
+def _rust_tests(attributes: Iterable[Any]) -> Iterator[Any]:
+    """Yield what is compiled for tests only, of attributes in the order of the text."""
+    seen: set[int] = set()
+    end = -1
+    for attribute in attributes:
+        if attribute.start_byte < end or attribute.start_byte in seen or not _is_for_tests(attribute):
+            continue
+        parent = attribute.parent
+        for part in [parent] if parent.type in _WITH_ATTRIBUTES else _parts_for_tests(parent.children, parent):
+            yield part
+            end = max(end, part.end_byte)
+        seen.update(child.start_byte for child in parent.children if child.type in _ATTRIBUTES)
+
+
+_ATTRIBUTES = frozenset({"attribute_item", "inner_attribute_item"})
+_WITH_ATTRIBUTES = frozenset({"field_initializer", "match_arm", "shorthand_field_initializer"})
+"""Nodes that hold the attributes that apply to them; others precede what they apply to."""
+
+
+def _parts_for_tests(children: Iterable[Any], parent: Any) -> Iterator[Any]:
+    is_next, is_head = False, True
+    for child in children:
+        is_attribute = child.type in _ATTRIBUTES
+        if is_attribute and _is_for_tests(child):
+            if child.type == "attribute_item":
+                is_next = True
+            elif is_head:
+                yield parent
+        elif is_next and child.is_named and not is_attribute and not child.is_extra:
+            yield child
+            is_next = False
+        is_head = is_head and (child.type in {"inner_attribute_item", "{", "shebang"} or child.is_extra)
+
+
+def _is_for_tests(item: Any) -> bool:
+    attribute = next((child for child in item.named_children if child.type == "attribute"), None)
+    if attribute is None:
+        return False
+    name = _text(attribute.named_children[0]).rpartition("::")[2].strip()
+    if name != "cfg":
+        return name in {"bench", "proptest", "quickcheck", "rstest", "test", "test_case"}
+    condition = attribute.child_by_field_name("arguments")
+    return condition is not None and _implied(condition, depth=16) == [True]
+
+
+def _implied(condition: Any, *, depth: int) -> list[bool]:
+    """Return for each predicate in brackets whether it holds in tests only: `any(test, feature = "x")` does not."""
+    found: list[bool] = []
+    for node, following in pairwise([*condition.children, None]):
+        if node.type == "identifier":
+            name = _text(node)
+            parts = _implied(following, depth=depth - 1) if depth and following.type == "token_tree" else []
+            holds = any(parts) if name == "all" else bool(parts) and name == "any" and all(parts)
+            found.append(holds or (name == "test" and following.type in {",", ")"}))
+    return found
+
+
+def _rust_is_test_file(path: str) -> bool:
+    parts = PurePosixPath(path).parts
+    return "tests" in parts[:-1] or parts[-1:] == ("tests.rs",)
+
+
+def _is_empty_or_no_body(nodes: Mapping[str, Any], _: bytes) -> bool:
+    """Return whether a block, if the match has one, does nothing."""
+    body = nodes.get("_body")
+    return body is None or all(
+        child.type in {"comment", "pass_statement"} or (child.type == "expression_statement" and _text(child) == "...")
+        for child in body.named_children
+    )
+
+
+LANGUAGES: Mapping[str, Language] = {
+    "rust": Language(
+        grammar="tree_sitter_rust",
+        endings={".rs": "language"},
+        words=("unsafe", "mut", "unwrap", "expect", "panic", "todo", "unimplemented"),
+        query="""
+        "unsafe" @unsafe
+        ([(identifier) (field_identifier) (type_identifier)] @unsafe (#eq? @unsafe "unsafe"))
+        ("static" @static-mut . (mutable_specifier))
+        ([(identifier) (field_identifier)] @unwrap
+          (#any-of? @unwrap "unwrap" "unwrap_err" "r#unwrap" "r#unwrap_err"))
+        ([(identifier) (field_identifier)] @expect
+          (#any-of? @expect "expect" "expect_err" "r#expect" "r#expect_err"))
+        ((identifier) @panic (#eq? @panic "panic"))
+        ((identifier) @stub (#any-of? @stub "todo" "unimplemented"))
+        [(attribute_item) (inner_attribute_item)] @_attribute
+        """,
+        advice={
+            "unsafe": "write it in safe Rust",
+            "static-mut": "use an atomic, a Mutex or a OnceLock",
+            "unwrap": "handle the other case, or pass it on with `?`",
+            "expect": "handle the other case, or pass it on with `?`",
+            "panic": "return an error",
+            "stub": _WRITE_IT,
+        },
+        spared=frozenset({"unwrap", "expect", "panic"}),
+        is_found=_rust_is_found,
+        tests_of=_rust_tests,
+        is_test_file=_rust_is_test_file,
+    ),
+    "python": Language(
+        grammar="tree_sitter_python",
+        endings={".py": "language", ".pyi": "language"},
+        words=("except", "eval", "exec", "NotImplementedError"),
+        query="""
+        (except_clause (block) @_body) @empty-except
+        ([(call function: (identifier) @eval)
+          (call function: (attribute object: (identifier) @_of attribute: (identifier) @eval))]
+          (#eq? @eval "eval") (#any-of? @_of "builtins" "__builtins__"))
+        ([(call function: (identifier) @exec)
+          (call function: (attribute object: (identifier) @_of attribute: (identifier) @exec))]
+          (#eq? @exec "exec") (#any-of? @_of "builtins" "__builtins__"))
+        (function_definition body: (block
+          (raise_statement [(identifier) @_kind (call function: (identifier) @_kind)]) @stub)
+          (#eq? @_kind "NotImplementedError"))
+        ((decorated_definition (decorator) @_mark) @_spared (#match? @_mark "abstractmethod"))
+        """,
+        advice={
+            "empty-except": "handle the exception, log it, or let it pass on",
+            "eval": "parse the input, as with ast.literal_eval",
+            "exec": "call a function instead",
+            "stub": "write it, or mark the method with @abstractmethod",
+        },
+        spared=frozenset({"stub"}),
+        is_found=_is_empty_or_no_body,
+    ),
+    "typescript": Language(
+        grammar="tree_sitter_typescript",
+        endings={
+            **dict.fromkeys((".ts", ".mts", ".cts"), "language_typescript"),
+            **dict.fromkeys((".tsx", ".jsx", ".js", ".mjs", ".cjs"), "language_tsx"),
+        },
+        words=("catch", "eval", "Function", "@ts-", "throw"),
+        query="""
+        (catch_clause body: (statement_block) @_body) @empty-catch
+        ([(call_expression function: (identifier) @eval) (new_expression constructor: (identifier) @eval)
+          (call_expression function:
+            (member_expression object: (identifier) @_of property: (property_identifier) @eval))]
+          (#any-of? @eval "eval" "Function") (#any-of? @_of "globalThis" "self" "window"))
+        ((comment) @ts-ignore (#match? @ts-ignore "^/[/*][\\\\s*]{0,10}@ts-(ignore|nocheck)\\\\b"))
+        (throw_statement [
+            (new_expression constructor: (identifier) @_kind arguments: (arguments . (_) @_said))
+            (call_expression function: (identifier) @_kind arguments: (arguments . (_) @_said))]
+          (#eq? @_kind "Error")
+          (#match? @_said "^[\\"'`]\\\\s*(?i:todo|not\\\\s+(yet\\\\s+)?implemented)\\\\b")) @stub
+        """,
+        advice={
+            "empty-catch": "handle the error, log it, or let it pass on",
+            "eval": "parse the input, or call a function instead",
+            "ts-ignore": "correct the type, or use @ts-expect-error with a reason",
+            "stub": _WRITE_IT,
+        },
+        is_found=_is_empty_or_no_body,
+    ),
+}
+
+
+class LanguagePolicy:
+    """The policy of one language, for the files that it has by their ending.
+
+    Comments and strings are no code. What does not parse is skipped by the parser, which goes on behind it.
+
+    Args:
+        name: Of the policy.
+        language: What it needs to know.
+
+    Raises:
+        CONFIG_ERROR: The extra is not installed.
+    """
+
+    def __init__(self, name: str, language: Language) -> None:
+        self.name = name
+        self.rules = frozenset(language.advice)
+        self._language = language
+        try:
+            importlib.import_module("tree_sitter")
+            importlib.import_module(language.grammar)
+        except ImportError as error:
+            issue = f"the policy '{name}' of FAILSOFT_WORKSPACE_POLICIES needs the package {error.name}"
+            raise ConfigurationError(issue=issue, resolution=_RESOLUTION) from error
+
+    def findings(self, path: str, text: str) -> Iterator[Finding]:
+        """Yield each place, in the order of the text."""
+        language = self._language
+        function = language.endings.get(PurePosixPath(path).suffix.lower())
+        if function is None or not any(word in text for word in language.words):
+            return
+        data = text.encode(errors="replace")
+        places, spared = self._places(function, data)
+        is_spared_file = language.is_test_file(path)
+        lines, offset = LineNumbers(text), _offsets(text, data)
+        end = -1
+        regions = iter(sorted(spared))
+        region = next(regions, None)
+        for start, rule in sorted(places):
+            while region is not None and region[0] <= start:
+                end, region = max(end, region[1]), next(regions, None)
+            if rule not in language.spared or not (is_spared_file or start < end):
+                yield lines.finding(rule, language.advice[rule], offset(start))
+
+    def _places(self, function: str, data: bytes) -> tuple[set[tuple[int, str]], set[tuple[int, int]]]:
+        """Return where each rule is broken, and the parts that are spared; offsets are of bytes."""
+        language = self._language
+        sitter = importlib.import_module("tree_sitter")
+        grammar, query = _compiled(language.grammar, function, language.query)
+        places: set[tuple[int, str]] = set()
+        spared: set[tuple[int, int]] = set()
+        attributes: list[Any] = []
+        root = sitter.Parser(grammar).parse(data).root_node
+        for _, captured in sitter.QueryCursor(query).matches(root):
+            nodes = {name: several[0] for name, several in captured.items()}
+            if "_spared" in nodes:
+                spared.add((nodes["_spared"].start_byte, nodes["_spared"].end_byte))
+            elif "_attribute" in nodes:
+                attributes.append(nodes["_attribute"])
+            elif language.is_found(nodes, data):
+                places.update((nodes[rule].start_byte, rule) for rule in nodes if rule in language.advice)
+        tests = language.tests_of(sorted(attributes, key=lambda node: node.start_byte))
+        return places, spared.union((one.start_byte, one.end_byte) for one in tests)
+
+
+def _text(node: Any) -> str:
+    source: bytes = node.text
+    return source.decode(errors="replace")
+
+
+def _offsets(text: str, data: bytes) -> Callable[[int], int]:
+    """Return the function from an offset in the UTF-8 bytes of a text to its characters, for arguments that grow."""
+    if len(text) == len(data):
+        return lambda byte: byte
+    done = [0, 0]
+
+    def offset(byte: int) -> int:
+        done[:] = byte, done[1] + len(data[done[0] : byte].decode())
+        return done[1]
+
+    return offset
+
+
+@cache
+def _compiled(grammar: str, function: str, query: str) -> tuple[Any, Any]:
+    """Return the language and the compiled query; threads share both."""
+    sitter = importlib.import_module("tree_sitter")
+    language = sitter.Language(getattr(importlib.import_module(grammar), function)())
+    return language, sitter.Query(language, query)

@@ -17,7 +17,8 @@ from tests.zygote import PYTHON
 
 pytestmark = pytest.mark.anyio
 
-PLANNER, WRITER = "ANTIGRAVITY", "WINDSURF"
+PLANNER, REVIEWER, WRITER = "ANTIGRAVITY", "REVIEWER", "WINDSURF"
+ROLES = f"{PLANNER}:read+plan+approve,{REVIEWER}:read+approve,{WRITER}:read+write"
 START = """
 import os, sys
 from pathlib import Path
@@ -69,6 +70,7 @@ async def server(project: Path, role: str) -> AsyncIterator[Desk]:
     command = ["serve", "workspace", "--root", str(project), "--role", role]
     arguments = ["-c", START, str(number), *command]
     environment = {**os.environ, "XDG_STATE_HOME": str(project.parent / "state"), "FAILSOFT_STATE_URL": ""}
+    environment["FAILSOFT_WORKSPACE_ROLES"] = ROLES
     async with Client(StdioServerParameters(command=PYTHON, args=arguments, env=environment)) as client:
         yield Desk(client, int(number.read_text()))
 
@@ -88,10 +90,14 @@ async def test_a_plan_is_submitted_approved_and_written_with_a_restart_between(p
         planner.kill()
         writer.kill()
 
-    async with server(project, PLANNER) as approver:
-        listed = (await approver.data("list_plans", session_id=author))["plans"]  # the session has survived
-        assert [(one["plan_hash"], one["approved"]) for one in listed] == [(plan["plan_hash"], False)]
-        judge = await approver.begin(project, PLANNER)
+    async with server(project, PLANNER) as again, server(project, REVIEWER) as approver:
+        listed = (await again.data("list_plans", session_id=author))["plans"]  # the session has survived
+        assert [(one["plan_hash"], one["approved"], one["own"]) for one in listed] == [(plan["plan_hash"], False, True)]
+        own = await again.answer(
+            "approve_plan", plan_hash=plan["plan_hash"], session_id=await again.begin(project, PLANNER)
+        )
+        assert own["error_code"] == "UNAUTHORIZED_ACTION"
+        judge = await approver.begin(project, REVIEWER)
         assert (await approver.data("approve_plan", plan_hash=plan["plan_hash"], session_id=judge))["approved"]
         approver.kill()
 

@@ -52,11 +52,11 @@ def test_nothing_is_written_under_a_withdrawn_plan_until_it_is_submitted_and_app
     assert write(site, tool, "a.md", "x")["success"]
 
 
-def test_withdrawing_needs_a_role_that_plans_and_a_plan_that_is_there(site: Site, tool: Workspace) -> None:
+def test_withdrawing_needs_the_author_or_approver_and_a_plan_that_is_there(site: Site, tool: Workspace) -> None:
     plan_hash = approved(site, tool)
     writer, planner = site.begin(tool), site.begin(tool, "ANTIGRAVITY")
     refused = site.call(tool, "withdraw_plan", {"plan_hash": plan_hash, "session_id": writer})
-    assert (refused["error_code"], "ANTIGRAVITY" in refused["human_message"]) == ("UNAUTHORIZED_ACTION", True)
+    assert (refused["error_code"], "author" in refused["human_message"]) == ("UNAUTHORIZED_ACTION", True)
     missing = site.call(tool, "withdraw_plan", {"plan_hash": plan_hash[:8], "session_id": planner})
     assert (missing["error_code"], plan_hash in missing["suggestions"]) == ("PLAN_NOT_FOUND", True)
     assert missing["next_step"]["tool"] == "list_plans"
@@ -129,15 +129,19 @@ def test_a_plan_that_waives_an_unknown_rule_is_refused(site: Site) -> None:
 
 # A server that is bound to one role.
 
+ROLES = {"workspace_roles": "ANTIGRAVITY:read+plan+approve,REVIEW:approve,WINDSURF:read+write"}
+
 
 def test_two_servers_share_plans_and_sessions_through_a_file_also_after_a_restart(site: Site, tmp_path: Path) -> None:
     def server(role: str | None = None) -> Workspace:
-        return site.tool(state=LocalState(records=SqliteBackend(tmp_path / "s.sqlite")), workspace_role=role)
+        return site.tool(state=LocalState(records=SqliteBackend(tmp_path / "s.sqlite")), workspace_role=role, **ROLES)
 
-    planner, judge = server("ANTIGRAVITY"), server("ANTIGRAVITY")
+    planner, restarted, judge = server("ANTIGRAVITY"), server("ANTIGRAVITY"), server("REVIEW")
     author = site.begin(planner, "ANTIGRAVITY")
     plan_hash = submit(site, planner, author)["data"]["plan_hash"]
-    params = {"plan_hash": plan_hash, "session_id": site.begin(judge, "ANTIGRAVITY")}
+    params = {"plan_hash": plan_hash, "session_id": site.begin(restarted, "ANTIGRAVITY")}
+    assert site.call(restarted, "approve_plan", params)["error_code"] == "UNAUTHORIZED_ACTION"
+    params = {"plan_hash": plan_hash, "session_id": site.begin(judge, "REVIEW")}
     assert site.call(judge, "approve_plan", params)["data"]["approved"]
     worker = server("WINDSURF")
     session = site.begin(worker)
@@ -146,7 +150,7 @@ def test_two_servers_share_plans_and_sessions_through_a_file_also_after_a_restar
     assert site.call(again, "write_file", params)["success"]
     listed = site.call(again, "list_plans", {"session_id": session})["data"]["plans"]
     assert [(plan["plan_hash"], plan["approved"], plan["own"]) for plan in listed] == [(plan_hash, True, False)]
-    for tool in (planner, judge, worker, again):
+    for tool in (planner, restarted, judge, worker, again):
         asyncio.run(tool.runtime.state.close())
 
 
@@ -157,6 +161,16 @@ def test_a_bound_process_is_the_author_whatever_its_sessions(site: Site) -> None
     plan_hash = submit(site, planner, first)["data"]["plan_hash"]
     answer = site.call(planner, "approve_plan", {"plan_hash": plan_hash, "session_id": second})
     assert answer["error_code"] == "UNAUTHORIZED_ACTION"
+
+
+def test_an_approver_withdraws_a_plan_though_its_role_may_not_plan(site: Site) -> None:
+    tool = site.tool(**ROLES)
+    author, approver = site.begin(tool, "ANTIGRAVITY"), site.begin(tool, "REVIEW")
+    plan_hash = submit(site, tool, author)["data"]["plan_hash"]
+    named = {"plan_hash": plan_hash, "session_id": approver}
+    assert site.call(tool, "withdraw_plan", named)["error_code"] == "UNAUTHORIZED_ACTION"
+    assert site.call(tool, "approve_plan", named)["success"]
+    assert site.call(tool, "withdraw_plan", named)["data"]["withdrawn"]
 
 
 def test_a_bound_process_offers_its_role_only(site: Site) -> None:

@@ -35,30 +35,26 @@ class Plans:
 
     Args:
         register: The plans.
-        process: The id of this process if it is bound to one role; it is then the author for all its sessions.
+        is_bound: Whether the server is bound to one role, which is then the author also for unknown callers.
         rules: The policy rules that a plan may waive; None where they are not all known.
     """
 
-    def __init__(
-        self, register: PlanRegister, *, process: str | None = None, rules: frozenset[str] | None = None
-    ) -> None:
+    def __init__(self, register: PlanRegister, *, is_bound: bool = False, rules: frozenset[str] | None = None) -> None:
         self._register = register
-        self._process = process
+        self._is_bound = is_bound
         self._rules = rules
 
     def author_of(self, session: Session) -> str:
         """Return the author of what a session submits or approves.
 
-        The authenticated principal; the process where it is bound to a role; the role of any other local client, which
-        may begin as many sessions as it likes. A caller without a principal is its session, under the hash of its id,
-        so that the store reveals no usable id.
+        The authenticated principal; else the role of a local client, or of a server that is bound to it: a client may
+        begin as many sessions, and start as many servers, as it likes. Any other caller is its session, under the hash
+        of its id, so that the store reveals no usable id.
         """
         if session.principal not in {None, LOCAL_PRINCIPAL}:
             return f"principal {session.principal}"
-        if self._process is not None:
-            return f"process {self._process}"
-        if session.principal == LOCAL_PRINCIPAL:
-            return f"local {session.role}"
+        if self._is_bound or session.principal == LOCAL_PRINCIPAL:
+            return f"role:{session.role}"
         return f"session {hashlib.sha256(session.session_id.encode()).hexdigest()}"
 
     async def submit(self, session: Session, draft: PlanDraft) -> Plan:

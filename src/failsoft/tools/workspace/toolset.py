@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
-from uuid import uuid4
 
 from failsoft.framework.answer.failure import Failure
 from failsoft.framework.audit.trail import AuditLog
@@ -71,7 +70,6 @@ class Workspace(BaseTool):
         "apply_patch": "write",
         "run_preflight": "write",
         "submit_plan": "plan",
-        "withdraw_plan": "plan",
         "lint_plan": "read",
         "list_plans": "read",
         "approve_plan": "approve",
@@ -104,9 +102,8 @@ class Workspace(BaseTool):
         self._gate = SessionGate(self._sessions, self._roles, self._on_disk, self.runtime.threads)
         self.middleware = self._gate.steps
         self._policies = load_policies(self.settings.policies)
-        process = None if self._roles.bound is None else uuid4().hex
         register = PlanRegister(records, lifetime_s=self.settings.plan_s)
-        self._plans = Plans(register, process=process, rules=rules_of(self._policies))
+        self._plans = Plans(register, is_bound=self._roles.bound is not None, rules=rules_of(self._policies))
         hides_paths = self.runtime.settings.detail_level == "minimal"
         self._preflight = Preflight(self.settings.preflight, limit_s=self.settings.preflight_s, hides_paths=hides_paths)
 
@@ -295,7 +292,7 @@ class Workspace(BaseTool):
         self, call: Call, plan_hash: typed.PlanHash, session_id: typed.SessionId = None
     ) -> typed.WithdrawnPlan:
         """Remove a plan and its approval: writes under it are refused. To use it again, submit it again."""
-        session = await self._session(call, session_id)
+        session = await self._sessions.of(call, session_id)
         plan = await self._plans.withdraw(session, plan_hash)
         self._recorded(call, session, plan)
         return {"plan_hash": plan.plan_hash, "title": plan.title, "withdrawn": True}

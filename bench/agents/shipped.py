@@ -42,6 +42,8 @@ OTHER_FILES = {
     "lib/order.ts": "export function total(lines: number[]) {\n  return lines.reduce((a, b) => a + b, 0);\n}\n",
     "lib/tax.ts": "export const RATE = 0.19;\nexport const REDUCED = 0.07;\n",
 }
+_ROLES = ("ANTIGRAVITY:read+plan+approve", "REVIEWER:read+approve", "WINDSURF:read+write")
+"""Nobody approves the plans of their own role."""
 _KEPT = (".failsoft", "audit-log.jsonl", ".state")
 
 
@@ -64,7 +66,7 @@ class Shipped:
         self.files = files
         runtime = Runtime(settings=Settings(**settings))
         own = {"runtime": runtime, "state_folder": self.state}
-        self.workspace = Workspace(self.folder, **own)
+        self.workspace = Workspace(self.folder, settings=Workspace.Settings(roles=_ROLES), **own)
         self.tools: list[BaseTool] = [
             Docs(self.folder, cache_dir=self.state, **own),
             Edit(self.folder, **own),
@@ -87,7 +89,7 @@ class Shipped:
         if "MODEL" in self.names:
             return
         self._ask = call
-        for name, role in (("PLANNER", "ANTIGRAVITY"), ("REVIEWER", "ANTIGRAVITY"), ("ENDED", "WINDSURF")):
+        for name, role in (("PLANNER", "ANTIGRAVITY"), ("REVIEWER", "REVIEWER"), ("ENDED", "WINDSURF")):
             begun = await self._call("begin_session", workspace_root=str(self.folder), role=role)
             self.names[name] = begun["session_id"]
         globs = ["*.txt", "*.csv", "src/**", "lib/**", "out/**", "guide/**"]

@@ -62,6 +62,18 @@ def test_plans_are_listed_approved_and_withdrawn(site: Site, capsys: pytest.Capt
     assert refused["error_code"] == "PLAN_NOT_APPROVED"
 
 
+def test_a_decision_is_in_the_audit_log_of_the_server(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan_hash = submitted(site)
+    monkeypatch.setenv("FAILSOFT_AUDIT_PATH", str(site.root / "audit-log.jsonl"))
+    for decision in ("approve", "withdraw"):
+        assert run(["plans", decision, plan_hash, "--root", str(site.project)]) == 0
+    tool = site.tool(state_url=os.environ["FAILSOFT_STATE_URL"])
+    read = site.call(tool, "read_audit_log", {"session_id": site.begin(tool)})["data"]
+    found = [(one["tool_name"], one["plan_hash"]) for one in read["entries"] if one["principal"] == "terminal"]
+    assert found == [(f"{decision}_plan", plan_hash) for decision in ("approve", "withdraw")]
+    assert read["chain"] == "whole"
+
+
 def test_what_cannot_be_decided_ends_with_its_exit_code(
     site: Site, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

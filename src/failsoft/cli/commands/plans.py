@@ -79,11 +79,23 @@ def withdraw(plan_hash: Hash, *, root: Folder = None) -> None:
 
 
 def _finish(outcome: str, plan: Plan, *, done: str) -> None:
+    """Print what became of a decision, and record it in the audit log of the server if the settings name one."""
+    from failsoft.framework.audit.trail import AuditLog  # noqa: PLC0415 - `failsoft --help` needs none of it
+    from failsoft.framework.clock import utc_timestamp  # noqa: PLC0415 - the same
+    from failsoft.framework.settings import Settings  # noqa: PLC0415 - the same
+
     if outcome == "missing":
         Screen().text(f"the plan {plan.plan_hash} was withdrawn meanwhile, or has expired")
         raise typer.Exit(ExitCode.FAILED)
     _show(plan)
     Screen().text(done)
+    log = AuditLog.from_settings(Settings.load())
+    if log is not None:
+        operation = "approve_plan" if done == "approved" else "withdraw_plan"
+        names = {"tool": "workspace", "operation": operation, "tool_name": operation, "principal": _PERSON}
+        about = {"workspace_root": plan.workspace_root, "plan_hash": plan.plan_hash, "event": "success"}
+        seed = {"code": None, "error_code": None, "cause": None, "effect": "applied", "timestamp": utc_timestamp()}
+        asyncio.run(log.record({**seed, **about, **names}))
 
 
 def _show(plan: Plan, *, whole: bool = False) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.doors import run
 from tests.zygote import PYTHON
 
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
@@ -30,12 +31,16 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
         (["failsoft", "call", "list_b"], ["list_books"]),
         (["failsoft", "serve", "wor"], ["workspace"]),
         (["failsoft", "dem"], ["demo"]),
+        (["failsoft", "state", "reset", "str"], ["stripe"]),
         (["failsoft", "explain", "NO_SUCH"], [""]),
     ],
 )
 def test_bash_completes_commands_toolsets_operations_and_codes(
-    folder: Path, tmp_path: Path, line: list[str], offered: list[str]
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: list[str], offered: list[str]
 ) -> None:
+    monkeypatch.setenv("FAILSOFT_STATE_URL", f"sqlite:{tmp_path / 'state.db'}")
+    if line[1] == "state":
+        assert run(["state", "open", "stripe"]) == 0
     (folder / "pyproject.toml").write_text('[tool.failsoft]\napp = "library:Library"\n')
     script = tmp_path / "failsoft"
     script.write_text(f'#!/bin/sh\nexec {PYTHON} -m failsoft "$@"\n')

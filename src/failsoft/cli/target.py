@@ -15,7 +15,10 @@ from failsoft.cli.errors import usage
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import ConfigurationError, ToolError, Unauthenticated, Unavailable
 from failsoft.framework.errors.corrections import closest_name
+from failsoft.framework.settings import Settings
+from failsoft.framework.state.backend import Backend, StoreLost
 from failsoft.framework.text import bounded
+from failsoft.recovery.state.store import backend_at
 from failsoft.server.sources import ToolSource, find_toolsets, not_set_up
 
 if TYPE_CHECKING:
@@ -195,6 +198,35 @@ class Target:
                     cause = f"{type(error).__name__}: {bounded(str(error))}"
                     error = Unavailable(message=f"No MCP server answers at {address} ({cause}).")
             raise error from raised
+
+
+def with_store(work: Callable[[Backend, str], Awaitable[T]]) -> T:
+    """Run work over the state store of the servers, given with the prefix of shared keys, and return its result.
+
+    The store is the one that FAILSOFT_STATE_URL names, or else the file of `failsoft serve` in the user's state folder.
+
+    Raises:
+        CONFIG_ERROR: There is no shared store, or it cannot be used.
+    """
+    settings = Settings.load()
+    url = settings.state_url.get_secret_value() if settings.state_url is not None else ""
+    found = backend_at(url or "sqlite:", prefix=settings.state_prefix, limit_s=max(1.0, settings.state_timeout_s))
+    if found is None:
+        raise ConfigurationError(
+            issue="FAILSOFT_STATE_URL is memory:, and other processes cannot look into a server's memory",
+            resolution="set FAILSOFT_STATE_URL to what the server has; unset, it is the file of `failsoft serve`",
+        )
+    backend, prefix = found
+
+    async def run() -> T:
+        try:
+            return await work(backend, prefix)
+        except StoreLost as lost:
+            raise ConfigurationError(issue=f"the state store cannot be used: {lost}") from lost
+        finally:
+            await backend.close()
+
+    return asyncio.run(run())
 
 
 def find_project(start: Path | None = None) -> ConfiguredProject | None:

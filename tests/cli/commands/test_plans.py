@@ -11,7 +11,7 @@ import anyio.to_thread
 import pytest
 from mcp import Client, StdioServerParameters
 
-from tests.doors import run
+from tests.doors import complete_plans, run
 from tests.tools.workspace.site import Site
 from tests.zygote import PYTHON
 
@@ -41,9 +41,15 @@ def listed(site: Site, capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any
     return found
 
 
-def test_plans_are_listed_approved_and_withdrawn(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plans_are_listed_approved_and_withdrawn(
+    site: Site, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert listed(site, capsys) == []
     plan_hash = submitted(site, body="Do \x1b[31mit.")
+    monkeypatch.chdir(site.project)
+    assert complete_plans(plan_hash[:2]) == [plan_hash]
+    assert run(["plans", "list", "--root", str(site.root)]) == 0
+    assert capsys.readouterr().out.splitlines()[0].split() == ["plan_hash", "state", "title", "role", "workspace"]
     assert [(one["plan_hash"], one["approved"]) for one in listed(site, capsys)] == [(plan_hash, False)]
     assert run(["plans", "list", plan_hash[:8], "--root", str(site.root)]) == 0
     shown = capsys.readouterr().out

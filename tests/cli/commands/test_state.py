@@ -59,11 +59,17 @@ def test_keys_and_breakers_are_listed_held_and_forgotten(url: str, capsys: pytes
     assert run(["state", "open", "stripe"]) == 0
     assert pay(url, "k2") == "CIRCUIT_OPEN"
     assert [entry["state"] for entry in listed(capsys, "stripe")] == ["open (held)"]
+    assert run(["state", "list", "stripe"]) == 0
+    assert capsys.readouterr().out.splitlines()[0].split() == ["kind", "name", "state", "ends", "in", "scope"]
     assert run(["state", "reset", "stripe"]) == 0
     assert pay(url, "k3") == 1
     assert run(["state", "forget", "key:*"]) == 0
     assert [entry for entry in listed(capsys) if entry["kind"] == "key"] == []
-    assert run(["state", "forget", "nothing"]) == 1
+    capsys.readouterr()
+    for words in (["forget", "nothing"], ["close", "no*"]):
+        assert run(["state", *words]) == 1
+        ended = capsys.readouterr()
+        assert (ended.out, ended.err.split(":")[0]) == ("", "NOT_FOUND")
 
 
 def test_a_breaker_can_be_held_before_its_server_runs(url: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,31 +2,50 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import Annotated, TypeAlias, TypeVar
 
 import typer
 
-from failsoft.cli.errors import ExitCode, missing, usage
+from failsoft.cli.errors import missing, usage
+from failsoft.cli.options import AsJson, beginning
 from failsoft.cli.screen import Screen
-
-if TYPE_CHECKING:
-    from failsoft.tools.workspace.register import Plan, PlanRegister
-
-    Registers = Sequence[tuple[PlanRegister, str]]  # each with the workspace that it is for
-    Found = Sequence[tuple[PlanRegister, Plan]]
-
+from failsoft.cli.target import with_store
+from failsoft.framework.errors import ConfigurationError, NotFound
+from failsoft.framework.state.backend import Backend
+from failsoft.framework.state.records import Records
+from failsoft.framework.text import printable
+from failsoft.tools.workspace.register import REGISTER_KIND, Plan, PlanRegister
 
 T = TypeVar("T")
-Hash = Annotated[str, typer.Argument(metavar="PLAN_HASH", help="A plan, by its hash or the beginning of it.")]
-MaybeHash = Annotated[str | None, typer.Argument(metavar="PLAN_HASH", help="Show only this plan, with its text.")]
+Registers: TypeAlias = Sequence[tuple[PlanRegister, str]]
+"""Registers, each with the workspace that it is for."""
+Found: TypeAlias = Sequence[tuple[PlanRegister, Plan]]
+
+
+def _complete_plans(incomplete: str) -> Sequence[str]:
+    """Return the hashes of the plans of the workspaces in this folder with this prefix."""
+    try:
+        return beginning(incomplete, {plan.plan_hash for _, plan in _with_plans(_all, None)})
+    except Exception:  # noqa: BLE001 - a shell shows nothing rather than an error in the middle of a line
+        return []
+
+
+Hash = Annotated[
+    str,
+    typer.Argument(
+        metavar="PLAN_HASH", help="A plan, by its hash or the beginning of it.", autocompletion=_complete_plans
+    ),
+]
+MaybeHash = Annotated[
+    str | None,
+    typer.Argument(metavar="PLAN_HASH", help="Show only this plan, with its text.", autocompletion=_complete_plans),
+]
 Folder = Annotated[
     Path | None,
     typer.Option("--root", metavar="DIR", help="The workspace, or a folder above it; by default the current one."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 _PERSON = "terminal"
 """The approver of what a person approves here; no author has this name."""
 _PREFIX_AT_LEAST = 6
@@ -47,9 +66,16 @@ def list(  # noqa: A001 - the name of the command
     if as_json:
         screen.json([{**plan.shown_to(""), "workspace_root": plan.workspace_root} for plan in found])
         return
-    for plan in found:
-        _show(plan, whole=plan_hash is not None)
-    if not found:
+    if plan_hash is not None:
+        _show(found[0], whole=True)
+    elif found:
+        columns = ["plan_hash", "state", "title", "role", "workspace"]
+        rows = [
+            [plan.plan_hash, _state(plan), printable(plan.title), printable(plan.role), plan.workspace_root]
+            for plan in found
+        ]
+        screen.rows(columns, rows)
+    else:
         screen.text("no plans")
 
 
@@ -85,8 +111,7 @@ def _finish(outcome: str, plan: Plan, *, done: str) -> None:
     from failsoft.framework.settings import Settings  # noqa: PLC0415 - the same
 
     if outcome == "missing":
-        Screen().text(f"the plan {plan.plan_hash} was withdrawn meanwhile, or has expired")
-        raise typer.Exit(ExitCode.FAILED)
+        raise _unknown(plan.plan_hash)
     _show(plan)
     Screen().text(done)
     log = AuditLog.from_settings(Settings.load())
@@ -100,18 +125,29 @@ def _finish(outcome: str, plan: Plan, *, done: str) -> None:
 
 def _show(plan: Plan, *, whole: bool = False) -> None:
     """Print a plan; what its author wrote is printed without control characters."""
-    from failsoft.framework.text import printable  # noqa: PLC0415 - `failsoft --help` needs none of it
-
     waived = f", without the rules {', '.join(plan.waive)}" if plan.waive else ""
-    state = "not approved" if plan.approver is None else "approved"
     lines = [
-        f"{plan.plan_hash}  {state}  {printable(plan.title)}",
+        f"{plan.plan_hash}  {_state(plan)}  {printable(plan.title)}",
         f"  {plan.workspace_root}: {', '.join(map(printable, plan.files))}{waived}",
         f"  by {printable(plan.role)}, {plan.submitted_at}",
     ]
     if whole and plan.body:
         lines += ["", *(printable(line) for line in plan.body.splitlines())]
     Screen().text("\n".join(lines))
+
+
+def _state(plan: Plan) -> str:
+    return "not approved" if plan.approver is None else "approved"
+
+
+def _unknown(plan_hash: str, known: Sequence[str] = ()) -> NotFound:
+    return missing(
+        kind="plan in this folder",
+        name=plan_hash,
+        known=known,
+        command="failsoft plans list {}",
+        listing="failsoft plans list --root DIR",
+    )
 
 
 async def _one(registers: Registers, plan_hash: str) -> tuple[PlanRegister, Plan]:
@@ -132,13 +168,7 @@ def _chosen(plans: Sequence[Plan], plan_hash: str) -> Plan:
         raise usage(message=message, hint="failsoft plans list")
     matching = [plan for plan in plans if plan.plan_hash.startswith(plan_hash.lower())]
     if not matching:
-        raise missing(
-            kind="plan in this folder",
-            name=plan_hash,
-            known=[plan.plan_hash for plan in plans],
-            command="failsoft plans list {}",
-            listing="failsoft plans list --root DIR",
-        )
+        raise _unknown(plan_hash, [plan.plan_hash for plan in plans])
     if len(matching) > 1:
         message = f"{len(matching)} plans begin with '{plan_hash}', or one is kept by {len(matching)} servers."
         raise usage(message=message, hint="failsoft plans list")
@@ -161,40 +191,19 @@ def _with_plans(work: Callable[[Registers], Awaitable[T]], root: Path | None) ->
     Raises:
         CONFIG_ERROR: The folder does not exist; there is no shared store, or it cannot be used.
     """
-    from failsoft.framework.errors import ConfigurationError  # noqa: PLC0415 - `failsoft --help` needs none of it
-    from failsoft.framework.settings import Settings  # noqa: PLC0415 - the same
-    from failsoft.framework.state.backend import StoreLost  # noqa: PLC0415 - the same
-    from failsoft.framework.state.records import Records  # noqa: PLC0415 - the same
-    from failsoft.recovery.state.store import backend_at  # noqa: PLC0415 - the same
-    from failsoft.tools.workspace.register import REGISTER_KIND, PlanRegister  # noqa: PLC0415 - the same
-
     folder = (root or Path()).resolve()
     if not folder.is_dir():
-        raise ConfigurationError(issue=f"--root: there is no folder {folder}", resolution="name an existing folder")
-    settings = Settings.load()
-    url = "sqlite:" if settings.state_url is None else settings.state_url.get_secret_value() or "sqlite:"
-    found = backend_at(url, prefix=settings.state_prefix, limit_s=max(1.0, settings.state_timeout_s))
-    if found is None:
-        raise ConfigurationError(
-            issue="FAILSOFT_STATE_URL is memory:, and other processes cannot look into a server's memory",
-            resolution="set FAILSOFT_STATE_URL to what the server has; unset, it is the file of `failsoft serve`",
-        )
-    backend = found[0]
+        raise ConfigurationError(issue=f"--root {folder} is no folder", resolution="make it, or name another")
 
-    async def run() -> T:
-        try:
-            registers: Registers = ()
-            for record in await backend.find(""):
-                scope, _, key = record.key.rpartition("/")
-                if key.startswith(f"{REGISTER_KIND}:") and isinstance(record.value, dict):
-                    workspace = str(record.value.get("workspace_root"))
-                    if Path(workspace).is_relative_to(folder):
-                        records = Records(backend, lambda prefix=f"{scope}/": prefix)  # type: ignore[misc]  # bound now
-                        registers = (*registers, (PlanRegister(records), workspace))
-            return await work(registers)
-        except StoreLost as lost:
-            raise ConfigurationError(issue=f"the state store cannot be used: {lost}") from lost
-        finally:
-            await backend.close()
+    async def run(backend: Backend, _prefix: str) -> T:
+        registers: Registers = ()
+        for record in await backend.find(""):
+            scope, _, key = record.key.rpartition("/")
+            if key.startswith(f"{REGISTER_KIND}:") and isinstance(record.value, dict):
+                workspace = str(record.value.get("workspace_root"))
+                if Path(workspace).is_relative_to(folder):
+                    records = Records(backend, lambda prefix=f"{scope}/": prefix)  # type: ignore[misc]  # bound now
+                    registers = (*registers, (PlanRegister(records), workspace))
+        return await work(registers)
 
-    return asyncio.run(run())
+    return with_store(run)

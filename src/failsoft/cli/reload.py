@@ -7,7 +7,6 @@ is repeated with the new server, and the client is notified that the list of too
 from __future__ import annotations
 
 import json
-import shlex
 import socket
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from typing import Any, BinaryIO
 import typer
 
 from failsoft.framework.errors import ConfigurationError
+from failsoft.server.signals import signals_handled
 
 _ENDS_WITHIN_S = 15
 _DRAINS_WITHIN_S = 10.0
@@ -27,22 +27,29 @@ _CHANGED = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
 
 
 def serve_and_reload(arguments: Sequence[str], folder: Path) -> int:
-    """Run `failsoft` with these arguments until a signal, and restart it whenever a file in the folder changes.
+    """Run `failsoft` with these arguments, and restart it whenever a file in the folder changes.
+
+    It ends with 0 at a signal, and when the server ends with 0; after a failure it waits for a change.
 
     Raises:
         CONFIG_ERROR: The extra `reload` is not installed.
     """
-    watching = _watchfiles()
-    with fixed_port(arguments) as fixed:
-        watching.run_process(
-            folder,
-            target=shlex.join([sys.executable, "-m", "failsoft", *fixed]),
-            target_type="command",
-            callback=_say,
-            watch_filter=_filter(watching),
-            debounce=200,
-            sigint_timeout=_ENDS_WITHIN_S,
-        )
+    watching, ended = _watchfiles(), threading.Event()
+    with fixed_port(arguments) as fixed, signals_handled(lambda *_: ended.set()):
+        command = [sys.executable, "-m", "failsoft", *fixed]
+        server = subprocess.Popen(command)  # noqa: S603 - our own program
+        waits = False
+        for changes in watching.watch(folder, stop_event=ended, yield_on_timeout=True, **_how(watching)):
+            if changes:
+                _say(changes)
+                _end_process(server)
+                server, waits = subprocess.Popen(command), False  # noqa: S603 - the same
+            elif server.poll() == 0:
+                break
+            elif server.returncode is not None and not waits:
+                typer.echo("failsoft waits for a change of a file (Ctrl-C ends it)", err=True)
+                waits = True
+        _end_process(server)
     return 0
 
 
@@ -57,9 +64,7 @@ def relay_and_reload(arguments: Sequence[str], folder: Path) -> int:
     relay.start()
     reader = threading.Thread(target=_read, args=(relay, sys.stdin.buffer, over), daemon=True)
     reader.start()
-    # `over` is checked at each time-out.
-    how: dict[str, Any] = {"debounce": 200, "rust_timeout": 500, "raise_interrupt": False}
-    for changes in watching.watch(folder, watch_filter=_filter(watching), stop_event=over, **how):
+    for changes in watching.watch(folder, stop_event=over, **_how(watching)):
         _say(changes)
         relay.restart()
     return relay.end()
@@ -75,9 +80,10 @@ def _watchfiles() -> Any:
     return watchfiles
 
 
-def _filter(watching: Any) -> Any:
-    """Return the filter of what is watched: Python, TOML and JSON, without caches and virtual environments."""
-    return watching.PythonFilter(extra_extensions=(".toml", ".json"))
+def _how(watching: Any) -> dict[str, Any]:
+    """Return how files are watched: Python, TOML and JSON, without caches; the event is checked at each time-out."""
+    watched = watching.PythonFilter(extra_extensions=(".toml", ".json"))
+    return {"watch_filter": watched, "debounce": 200, "rust_timeout": 500, "raise_interrupt": False}
 
 
 def _say(changes: set[tuple[Any, str]]) -> None:

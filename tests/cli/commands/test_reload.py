@@ -27,7 +27,7 @@ pytestmark = pytest.mark.anyio
 ANSWERS_WITHIN_S = 60
 
 
-async def copies_at(url: str) -> object:
+async def copies_at(url: str) -> Any:
     """Return how many copies of a book there are; None while the server restarts."""
     try:
         async with Client(f"{url}/mcp") as client:
@@ -59,6 +59,13 @@ async def test_a_change_reaches_http_clients_at_the_same_address(folder: Path) -
         await becomes(7, lambda: copies_at(url))
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=60) == 0
+
+
+async def test_the_command_ends_with_its_server(folder: Path) -> None:
+    change(folder, "return BOOKS[title]", "return __import__('os').getpid()")
+    with serving(folder, "--app", "library:Library", "--reload") as (url, process):
+        os.kill(await copies_at(url), signal.SIGTERM)
+        assert await anyio.to_thread.run_sync(process.wait, 60) == 0
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])

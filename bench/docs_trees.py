@@ -1,8 +1,7 @@
 """Four real documentation trees: reading, title queries, and the cost of the index against bare FTS5.
 
-The folder holds the unpacked npm packages `ai@6.0.326`, `next@16.4.6`, `npm@11.21.2` and
-`@mastra/mcp-docs-server@1.2.27` as `ai`, `next`, `npm` and `mastra`. Times are CPU seconds of this process, so that a
-busy machine does not change the ratios.
+The folder is that of `scripts/fetch.sh docs_sites`. Times are CPU seconds of this process, so that a busy machine does
+not change the ratios.
 """
 
 from __future__ import annotations

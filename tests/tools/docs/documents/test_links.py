@@ -76,6 +76,12 @@ def test_a_link_may_hold_brackets(tmp_path: Path, text: str) -> None:
     assert found == (["other.md", "f(x).md"] if "f(x).md" in text else ["other.md"])
 
 
+def test_the_target_of_a_definition_may_be_on_the_next_line(tmp_path: Path) -> None:
+    assert links(tmp_path, "a.md", "See [b].\n\n[b]:\n    other.md\n[c]:\n\nmore.md\n", "other.md", "more.md") == [
+        "other.md"
+    ]
+
+
 def test_inline_code_has_no_links(tmp_path: Path) -> None:
     assert links(tmp_path, "a.md", "Write `[text](other.md)` for a link.\n", "other.md") == []
 

@@ -137,7 +137,7 @@ def _loader() -> Any:
     """
     import yaml  # noqa: PLC0415 - as above
 
-    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # the base is known at run time only
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # one of two
         yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {
             first: [(tag, pattern) for tag, pattern in resolvers if tag not in _NOT_RESOLVED]
             for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()

@@ -22,7 +22,9 @@ _RAW = re.compile(r" {0,3}(?:(<!--)|(\{/\*)|<(pre|script|style|textarea)(?=[\s>]
 _ATX = re.compile(r" {0,3}(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,4}|>[ \t]?)*+(#{1,6})(?=[ \t]|$)")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _NOT_A_PARAGRAPH = re.compile(r" {0,3}(?:[-*+>][ \t]|\d{1,9}[.)][ \t]|\|)|[ \t]*$| {4}|\t")
-_DEFINITION = re.compile(r" {0,3}\[([^\[\]]{1,300}+)\]:[ \t]*(?:<([^<>\n]{1,1024}+)>|([^\s<>]{1,1024}+))")
+_DEFINITION = re.compile(
+    r"^ {0,3}\[([^\[\]]{1,300}+)\]:[ \t]*+(?:\n[ \t]*+)?(?:<([^<>\n]{1,1024}+)>|([^\s<>]{1,1024}+))", re.MULTILINE
+)
 _HREF = re.compile(r"""\bhref=(?:\{[ ]?)?["'`]([^"'`\s<>]{1,1024})["'`]""")
 _INLINE = re.compile(r"\\.|`++|!?\[|\]", re.DOTALL)
 # Linear however long the text: no part of a pattern scans across a place where the pattern may begin.
@@ -105,12 +107,7 @@ def targets(content: str) -> Iterator[str]:
         found: list[tuple[int, str]] = []
         bare = _without_code(paragraph, found)
         found += [(match.start(), match[1]) for match in _HREF.finditer(bare)]
-        position = 0
-        for line in bare.splitlines(keepends=True):
-            match = _DEFINITION.match(line)
-            if match is not None:
-                found.append((position, match[2] or match[3]))
-            position += len(line)
+        found += [(match.start(), match[2] or match[3]) for match in _DEFINITION.finditer(bare)]
         for _, target in sorted(found):
             yield _ESCAPE.sub(r"\1", target)
 
@@ -227,7 +224,7 @@ def _without_code(text: str, found: list[tuple[int, str]]) -> str:
 
 def _labels(lines: list[_Line]) -> frozenset[str]:
     """Return the labels that are defined, as headings may refer to them."""
-    return frozenset(match[1] for line in lines if (match := _DEFINITION.match(line.text)) is not None)
+    return frozenset(match[1] for match in _DEFINITION.finditer("\n".join([line.text for line in lines])))
 
 
 def _without_closing(text: str) -> str:

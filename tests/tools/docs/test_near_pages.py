@@ -81,6 +81,14 @@ def test_a_path_with_a_slash_in_front_leads_to_its_page(tmp_path: Path, path: st
         assert leads_to(reader, path) == "guide/intro.md"
 
 
+@pytest.mark.parametrize("path", ["/Guide/Intro", "/docs/GUIDE/intro.md", "/guide/./INTRO"])
+def test_a_path_with_slashes_and_case_of_its_own_is_offered_its_page(tmp_path: Path, path: str) -> None:
+    with reading(tmp_path, GUIDE) as reader:
+        (fault,) = reader.error("get_documentation", path=path)["violations"]
+
+    assert fault["suggestion"] == "guide/intro.md"
+
+
 def test_the_path_of_a_page_on_the_disk_leads_to_it(tmp_path: Path) -> None:
     with reading(tmp_path, GUIDE) as reader:
         assert leads_to(reader, str(reader.folder / "guide/intro.md")) == "guide/intro.md"

@@ -59,7 +59,7 @@ def asked(path: str, root: DocumentRoot, shown: str = "") -> Asked:
     page, anchor = (path, "") if root.holds(path) else split_anchor(path)  # names of files may hold a #
     if page.startswith("/"):
         page = _at_address(page, root) or page
-    names = names_of(page, exists=root.holds)
+    names = names_of(page, find=lambda meant: SitePages(root, any_case=True).find(f"/{meant}"))
     return Asked(shown + "/".join(names) + (f"#{anchor}" if anchor else ""), root, names, anchor)
 
 

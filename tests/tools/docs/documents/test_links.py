@@ -49,6 +49,36 @@ def test_a_link_that_ends_with_a_slash_leads_to_a_page(tmp_path: Path) -> None:
     ]
 
 
+ASTRO = """\
+import Since from '~/components/Since.astro';
+
+:::tip[See [the guide](/en/guides/aside/)]
+<ReadMore>More in [**bold**](/en/guides/bold/).</ReadMore>
+:::
+
+| [`image.domains`](/en/reference/config/#imagedomain) | [`image`][ref] |
+|---|---|
+
+- an [import alias](/en/guides/aliases/), [this page](#own), [elsewhere](https://example.org/en/guides/web/)
+  1. <a href="/en/guides/href/">there</a>, [index](/en/guides/cms/index), [file](../guides/file.mdx#x)
+
+```astro
+[code](/en/guides/code/)
+```
+
+[ref]: /en/reference/modules/
+"""
+
+
+def test_the_links_of_an_mdx_page_are_found_in_asides_components_tables_and_lists(tmp_path: Path) -> None:
+    names = "guides/aside guides/bold reference/config reference/modules guides/aliases guides/href guides/cms/index"
+    others = [f"en/{name}.mdx" for name in [*names.split(), "guides/file"]]
+
+    found = links(tmp_path, "en/guides/images.mdx", ASTRO, *others, "en/guides/code.mdx", "en/guides/web.mdx")
+
+    assert sorted(found) == sorted(others)
+
+
 def test_a_link_may_begin_with_the_name_of_the_documentation_folder(tmp_path: Path) -> None:
     assert links(tmp_path, "a.mdx", "[a](/docs/guides/forms)\n", "guides/forms.mdx") == ["guides/forms.mdx"]
 

@@ -20,7 +20,7 @@ from failsoft import (
     PermissionDenied,
     ToolError,
 )
-from tests.doors import DocumentRoot, document_names_of as names_of, is_visible
+from tests.doors import DocumentRoot, SitePages, document_names_of as names_of, is_visible
 from tests.open_files import open_files
 from tests.tools.docs.hostile_paths import MISSING, REFUSED
 from tests.tools.docs.parts import Write
@@ -93,7 +93,7 @@ def test_a_spelling_that_adds_nothing_leads_to_the_document(root: DocumentRoot, 
 )
 def test_a_violation_suggests_the_document_that_was_meant(root: DocumentRoot, path: str) -> None:
     with pytest.raises(InvalidParameter) as caught:
-        names_of(path, exists=root.holds)
+        names_of(path, find=SitePages(root).find)
 
     assert caught.value.violations[0].suggestion == "guide/intro.md"
 
@@ -101,7 +101,7 @@ def test_a_violation_suggests_the_document_that_was_meant(root: DocumentRoot, pa
 @pytest.mark.parametrize("path", ["/etc/passwd", "/guide/gone.md", "../secret.md", "/.env.md"])
 def test_a_violation_suggests_nothing_that_is_not_there(root: DocumentRoot, path: str) -> None:
     with pytest.raises(InvalidParameter) as caught:
-        names_of(path, exists=root.holds)
+        names_of(path, find=SitePages(root).find)
 
     assert caught.value.violations[0].suggestion is None
 

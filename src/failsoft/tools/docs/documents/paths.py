@@ -23,7 +23,7 @@ _INDEX_ADDRESS = re.compile(r"(?:^|/)(?:index|readme)$")
 _EXPECTED = "path relative to the documentation root, such as 'guide/intro.md'"
 
 
-def names_of(path: str, *, parameter: str = "path", exists: Callable[[str], bool] | None = None) -> tuple[str, ...]:
+def names_of(path: str, *, parameter: str = "path", find: Callable[[str], str | None] | None = None) -> tuple[str, ...]:
     """Return the names that lead from the root to the path; `./`, doubled and trailing slashes add none.
 
     Percent-encoding is text like any other: `%2e%2e` is a name, not a way up.
@@ -31,7 +31,7 @@ def names_of(path: str, *, parameter: str = "path", exists: Callable[[str], bool
     Args:
         path: As the caller spelled it, with `/` between names.
         parameter: The argument that it came in, for the violation.
-        exists: Tells whether a well-spelled path is a document, so that the violation can suggest it.
+        find: Returns the document that a well-spelled path means, for the violation to suggest.
 
     Raises:
         INVALID_PARAM: The path is absolute, leads up, holds a backslash, a drive, a scheme, a control character or
@@ -43,8 +43,7 @@ def names_of(path: str, *, parameter: str = "path", exists: Callable[[str], bool
     if fault is None:
         return names
     reason, message = fault
-    meant = None if exists is None else _meant(path)
-    suggestion = meant if meant is not None and exists is not None and exists(meant) else None
+    suggestion = find(meant) if find is not None and (meant := _well_spelled(path)) else None
     if parameter == "prefix" and not _fault_of_text(path) and not _fault_of_form(path.lstrip("/")):
         suggestion = path.lstrip("/")
     raise InvalidParameter.from_violations(
@@ -80,12 +79,12 @@ def _fault_of_names(names: tuple[str, ...]) -> tuple[Reason, str] | None:
     return None
 
 
-def _meant(path: str) -> str | None:
-    """Return the document that was probably meant, if what is wrong is only how its path was written."""
-    if len(path) > PATH_CHARACTERS_AT_MOST or _fault_of_text(path):
+def _well_spelled(path: str) -> str | None:
+    """Return the path as it should have been written; None if more is wrong with it than that."""
+    if _fault_of_text(path):
         return None
     collapsed = posixpath.normpath(path.replace("\\", "/")).lstrip("/")
-    return collapsed if is_document(collapsed) and not _fault_of_form(collapsed) else None
+    return None if _fault_of_form(collapsed) else collapsed
 
 
 def is_visible(name: str) -> bool:

@@ -7,7 +7,13 @@ import re
 from urllib.parse import unquote
 
 from failsoft.tools.docs.documents.markdown import targets
-from failsoft.tools.docs.documents.paths import DOCUMENT_ENDINGS, PATH_CHARACTERS_AT_MOST, is_document
+from failsoft.tools.docs.documents.paths import (
+    DOCUMENT_ENDINGS,
+    PATH_CHARACTERS_AT_MOST,
+    folded,
+    is_document,
+    without_ending,
+)
 from failsoft.tools.docs.documents.root import DocumentRoot
 
 _LINKS_AT_MOST = 100
@@ -25,10 +31,15 @@ class SitePages:
 
     An address has no ending, or `.html`; it may end with a slash, and begin with the name of the documentation folder.
     A site leaves out numbers that order files (`01-app`), and folders in parentheses.
+
+    Args:
+        root: The documents.
+        any_case: Whether names count that differ in case only.
     """
 
-    def __init__(self, root: DocumentRoot) -> None:
+    def __init__(self, root: DocumentRoot, *, any_case: bool = False) -> None:
         self._root = root
+        self._any_case = any_case
         self._bases = {root.root.name, "docs"}
         self._listed: dict[str, frozenset[str]] = {}
 
@@ -81,8 +92,10 @@ class SitePages:
         if not names:
             return next((folder + name for name in _INDEXES if name in listed), None)
         name, *rest = names
-        of_site = [other for other in listed if _site_name(other) == name]
-        for known in [name, *sorted(of_site)]:
+        others = [other for other in listed if _site_name(other) == name]
+        if self._any_case:
+            others += [other for other in listed if folded(without_ending(other)) == folded(without_ending(name))]
+        for known in [name, *sorted(others)]:
             tries = [self._file(folder, known, listed) if not rest else None]
             if known in listed and not is_document(known):
                 tries.append(self._below(f"{folder}{known}/", rest, is_folder=is_folder))

@@ -111,6 +111,7 @@ def test_killing_the_database_under_load_loses_no_call(
 ) -> None:
     docs = served(mortal_postgres.url)
     codes: list[str] = []
+    killed = asyncio.Event()
 
     async def client() -> None:
         for _ in range(25):
@@ -120,7 +121,9 @@ def test_killing_the_database_under_load_loses_no_call(
             codes.append("" if response.error is None else response.error.code)
             if len(codes) == 40:
                 await asyncio.to_thread(mortal_postgres.kill)
+                killed.set()
             if len(codes) == 90:
+                await killed.wait()
                 await asyncio.to_thread(mortal_postgres.start)
 
     async def load() -> None:

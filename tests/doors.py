@@ -211,7 +211,6 @@ HOMES = {
     "failsoft.tools.workspace.reports": "read_entries, report_name",
     "failsoft.tools.workspace.session_files": "SessionFiles",
     "failsoft.tools.workspace.sessions.invariants": "INVARIANTS",
-    "failsoft.tools.workspace.sessions.locks": "lock, look, unlock",
     "failsoft.tools.workspace.sessions.sessions": "Session",
     "failsoft.tools.workspace.settings": "WorkspaceSettings",
 }

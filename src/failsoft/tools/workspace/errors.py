@@ -75,10 +75,10 @@ class InsufficientPermissions(PermissionDenied):
 
 
 class RoleMismatch(Conflict):
-    """The caller has another role in this workspace, or in one that overlaps with it.
+    """The caller has another role on this server.
 
-    Raised when: over HTTP, the principal has begun a session in this workspace in another role, and the settings do not
-    grant it several roles: one principal must not both plan and execute.
+    Raised when: over HTTP, the principal has begun a session in another role, and the settings do not grant it several
+    roles: one principal must not both plan and execute.
     Caller: begin the session in the role that you have, `current_role`.
     Operator: list the roles of each principal in `FAILSOFT_WORKSPACE_PRINCIPALS`; without, a role is bound to its
     principal for as long as a session lasts.
@@ -87,7 +87,7 @@ class RoleMismatch(Conflict):
     current_role: Public[Words]
     role: Public[Words]
     code = "ROLE_MISMATCH"
-    message = "You have the role {current_role} in this workspace and cannot take {role} as well."
+    message = "You have the role {current_role} on this server and cannot take {role} as well."
     hints = ("Use the role {current_role}",)
 
 

@@ -19,8 +19,7 @@ from failsoft.tools.files import FileFault, Files, destination
 from failsoft.tools.files.resolving import names_of
 from failsoft.tools.workspace.file_faults import to_error
 from failsoft.tools.workspace.session_files import require_on_disk
-from failsoft.tools.workspace.sessions.locks import LockCause
-from failsoft.tools.workspace.sessions.sessions import Session
+from failsoft.tools.workspace.sessions.sessions import LockCause, Session
 from failsoft.tools.workspace.signatures import AuditEntries, AuditEntry, WrittenReport
 
 _SLUG_AT_MOST = 60
@@ -113,7 +112,7 @@ def _text(session: Session, *, title: str, body: str, cause: LockCause | None, n
         "role": session.role,
         "error_id": None if cause is None else cause.error_id,
         "invariant_id": None if cause is None else cause.invariant_id,
-        "violations": 0 if cause is None else cause.count,
+        "violations": 0 if cause is None else len(cause.violations),
     }
     # JSON is YAML, so that no title can add a key.
     head = "".join(f"{name}: {json.dumps(value, ensure_ascii=False)}\n" for name, value in facts.items())

@@ -22,7 +22,7 @@ class WorkspaceSettings(ToolsetSettings):
     principals: Names = Field(
         default=(),
         description="Who may take which role over HTTP, as principal:ROLE+ROLE, separated by commas; "
-        "without, a principal keeps the first role that it takes in a workspace.",
+        "without, a principal keeps the first role that it takes on the server.",
     )
     session_s: float = Field(
         default=28_800.0, gt=0, allow_inf_nan=False, description="Seconds until a workspace session expires."

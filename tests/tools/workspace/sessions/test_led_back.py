@@ -39,11 +39,6 @@ def test_a_reading_call_with_a_wrong_session_is_led_to_the_open_one(site: Site, 
     assert answer["next_step"] == {"tool": "read_file", "arguments": {"path": "a.txt"}}
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="over HTTP a principal takes another role in another folder; it should keep the first role on the server",
-)
 def test_a_principal_keeps_its_role_whatever_the_folder(site: Site, tool: Workspace, other: Path) -> None:
     if not begin(site, tool, site.project, "WINDSURF")["success"]:
         raise RuntimeError
@@ -52,11 +47,6 @@ def test_a_principal_keeps_its_role_whatever_the_folder(site: Site, tool: Worksp
     assert begin(site, tool, other, "WINDSURF")["success"]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="over HTTP a principal with a locked session goes on in another folder without having written a report",
-)
 def test_a_principal_with_a_locked_session_begins_no_other(site: Site, tool: Workspace, other: Path) -> None:
     session_id = begin(site, tool, site.project, "WINDSURF")["data"]["session_id"]
     site.project.rename(site.root / "moved")

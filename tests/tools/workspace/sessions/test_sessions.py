@@ -82,14 +82,12 @@ def test_a_session_of_another_caller_is_refused(site: Site, tool: Workspace) -> 
     assert site.call(tool, "end_session", {"session_id": session}, principal="alice")["success"]
 
 
-def test_a_principal_keeps_its_first_role_in_a_workspace(site: Site, tool: Workspace) -> None:
-    (site.root / "other").mkdir()
+def test_a_principal_keeps_its_first_role_on_a_server(site: Site, tool: Workspace) -> None:
     site.begin(tool, PLANNER, principal="alice")
     answer = begun(site, tool, site.project, principal="alice")
     assert (code_of(answer), answer["effect"]) == ("ROLE_MISMATCH", "none")
     assert begun(site, tool, site.project, principal="bob")["success"]
     assert begun(site, tool, site.project, PLANNER, principal="alice")["success"]
-    assert begun(site, tool, site.root / "other", principal="alice")["success"]
 
 
 @pytest.mark.parametrize(("first", "second"), [("", "inner"), ("inner", ""), ("inner", "link"), ("link", "")])

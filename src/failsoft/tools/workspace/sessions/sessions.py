@@ -23,10 +23,10 @@ from failsoft.tools.workspace.errors import (
     SessionNotInitialized,
 )
 from failsoft.tools.workspace.sessions.invariants import WORKSPACE_ROOT_UNCHANGED
-from failsoft.tools.workspace.sessions.locks import LockCause, SessionLocks
 from failsoft.tools.workspace.sessions.roles import Power, Roles
 
-_ROOTS_AT_MOST = 500
+_VIOLATIONS_AT_MOST = 100
+_LOCKED_AT_MOST = 500
 _REMEMBERED_S = 604_800.0
 """How long an ended session is remembered as one that has ended."""
 
@@ -55,6 +55,27 @@ class Session:
         return Governance(role=self.role, session_id=self.session_id, workspace_root=self.workspace_root)
 
 
+@dataclass(frozen=True, slots=True)
+class LockCause:
+    """Why a session is locked.
+
+    Args:
+        violations: The error id and the invariant of each violation without a report, the oldest first.
+    """
+
+    violations: tuple[str, ...]
+
+    @property
+    def error_id(self) -> str:
+        """The error id of the first violation."""
+        return self.violations[0].partition(" ")[0]
+
+    @property
+    def invariant_id(self) -> str:
+        """The invariant of the first violation."""
+        return self.violations[0].partition(" ")[2]
+
+
 class Sessions:
     """The sessions of a server, each for a fixed time.
 
@@ -70,7 +91,6 @@ class Sessions:
         self._lifetime_s = lifetime_s
         self._roles = roles
         self._root = root
-        self._locks = SessionLocks(store, lifetime_s=lifetime_s)
         self._last: str | None = None
         self._locked_here: dict[str, str] = {}
         """Locked sessions of the local client by lock key, to name the one that needs a report."""
@@ -85,15 +105,16 @@ class Sessions:
             root_identity: Which folder that is.
 
         Raises:
-            ROLE_MISMATCH: The caller has another role there.
-            SESSION_LOCKED: A session of the caller in that role, there or in an overlapping folder, is locked until a
-                report is written. Callers without a principal, over HTTP without tokens, are not recognised.
+            ROLE_MISMATCH: The caller has another role on this server.
+            SESSION_LOCKED: A session of the caller is locked until a report is written: any one over HTTP where the
+                settings do not grant roles, else one in that role, there or in an overlapping folder. Callers without
+                a principal, over HTTP without tokens, are not recognised.
         """
         if call.principal is not None:
-            overlapping = await self._overlapping(call.principal, workspace_root)
-            if call.principal != LOCAL_PRINCIPAL and not self._roles.principals:
-                await self._bind(call.principal, role, workspace_root, overlapping)
-            await self._require_no_pending_report(call.principal, role, overlapping)
+            is_bound = call.principal != LOCAL_PRINCIPAL and not self._roles.principals
+            if is_bound:
+                await self._bind(call.principal, role)
+            await self._require_no_pending_report(call.principal, None if is_bound else (role, workspace_root))
         # A UUID of version 4 has 122 random bits of the operating system, so it cannot be guessed.
         session = Session(
             session_id=str(uuid.uuid4()),
@@ -195,30 +216,38 @@ class Sessions:
     async def lock(self, session_id: str, *, error_id: str, invariant_id: str) -> None:
         """Lock a session on all replicas until a report on the failure is written."""
         key = _key("lock", session_id)
-        await self._locks.lock(key, error_id=error_id, invariant_id=invariant_id)
+        await self._change(key, added=f"{error_id} {invariant_id}", at_most=_VIOLATIONS_AT_MOST)
         kept = await self._store.get(_key("session", session_id))
         if kept is None or kept["principal"] is None:
             return
-        pending = _report_key(kept["principal"], kept["role"], kept["workspace_root"])
-        await self._store.put(pending, key, self._lifetime_s, principal=kept["principal"])
+        pending = _pending(key, kept["role"], kept["workspace_root"])
+        await self._change(_key("locked", kept["principal"]), added=pending, at_most=_LOCKED_AT_MOST)
         if kept["principal"] == LOCAL_PRINCIPAL:
             self._locked_here[key] = session_id
 
     async def lock_cause(self, session: Session) -> LockCause | None:
         """Return why a session is locked; None if it is not."""
-        return await self._locks.cause(_key("lock", session.session_id))
+        return await self._cause(_key("lock", session.session_id))
 
     async def unlock(self, session: Session, known: LockCause) -> bool:
-        """Unlock a session and return True, unless another violation came after the known cause."""
+        """Unlock a session and return True, unless another violation came after the known ones."""
         key = _key("lock", session.session_id)
-        is_unlocked = await self._locks.unlock(key, known)
-        if is_unlocked:
-            self._locked_here.pop(key, None)
-            if known.invariant_id == WORKSPACE_ROOT_UNCHANGED.id:
-                await self._store.put(
-                    _key("root-reported", session.session_id), 1, self._lifetime_s, principal=session.principal
-                )
-        return is_unlocked
+        left: list[str] = []
+        for violation in known.violations:
+            left = await self._change(key, removed=violation, at_most=_VIOLATIONS_AT_MOST)
+        if left:
+            return False
+        if session.principal is not None:
+            pending, locked = _pending(key, session.role, session.workspace_root), _key("locked", session.principal)
+            await self._change(locked, removed=pending, at_most=_LOCKED_AT_MOST)
+            if await self._names(key):  # locked again meanwhile
+                await self._change(locked, added=pending, at_most=_LOCKED_AT_MOST)
+                return False
+        self._locked_here.pop(key, None)
+        if any(violation.endswith(f" {WORKSPACE_ROOT_UNCHANGED.id}") for violation in known.violations):
+            reported = _key("root-reported", session.session_id)
+            await self._store.put(reported, 1, self._lifetime_s, principal=session.principal)
+        return True
 
     async def is_root_reported(self, session: Session) -> bool:
         """Return whether a report on the replaced folder of this session was written: then it can only end."""
@@ -236,46 +265,38 @@ class Sessions:
         step = report_step(session.session_id, cause.invariant_id, _found_by(cause))
         raise SessionLocked(cause_error_id=cause.error_id, violated=cause.invariant_id, next_step=step, effect="none")
 
-    async def _overlapping(self, principal: str, workspace_root: str) -> list[str]:
-        """Return the folders in which a principal has begun sessions and that overlap this one, which is among them.
-
-        The folder is noted before others are looked at: of two sessions begun at once in a folder and in its parent,
-        at least one sees the other.
-
-        Raises:
-            INSUFFICIENT_PERMISSIONS: There are too many to remember one more.
-        """
-        key = _key("roots", principal)
-        known: list[str] = await self._store.change(
-            changed_names, key, "", "", _ROOTS_AT_MOST, self._lifetime_s, principal=principal
-        )
-        if workspace_root not in known and len(known) >= _ROOTS_AT_MOST:
-            reason = f"you have begun sessions in {_ROOTS_AT_MOST} folders"
-            raise InsufficientPermissions(reason=reason, effect="none")
-        known = await self._store.change(
-            changed_names, key, workspace_root, "", _ROOTS_AT_MOST, self._lifetime_s, principal=principal
-        )
-        here = shape_of(workspace_root)
-        return [root for root in known if _overlap(here, shape_of(root))]
-
-    async def _require_no_pending_report(self, principal: str, role: str, roots: Sequence[str]) -> None:
-        """Raise if a session of the principal in this role in one of these folders is locked.
+    async def _require_no_pending_report(self, principal: str, place: tuple[str, str] | None) -> None:
+        """Raise if a session of the principal is locked: any, or one in this role whose folder overlaps.
 
         Raises:
             SESSION_LOCKED: One is.
         """
-        for root in roots:
-            lock_key = await self._store.get(_report_key(principal, role, root))
-            cause = None if lock_key is None else await self._locks.cause(lock_key)
-            if cause is not None:
-                self._refuse(lock_key, cause)
+        for pending in await self._names(_key("locked", principal)):
+            key, role, root = pending.split("\n", 2)
+            if place is None or (place[0] == role and _overlap(shape_of(place[1]), shape_of(root))):
+                cause = await self._cause(key)
+                if cause is not None:
+                    self._refuse(key, cause)
+
+    async def _cause(self, key: str) -> LockCause | None:
+        violations = await self._names(key)
+        return LockCause(tuple(violations)) if violations else None
+
+    async def _names(self, key: str) -> list[str]:
+        return await self._store.get(key, lambda kept: [str(name) for name in kept["names"]]) or []
+
+    async def _change(self, key: str, *, added: str = "", removed: str = "", at_most: int) -> list[str]:
+        names: list[str] = await self._store.change(
+            changed_names, key, added, removed, at_most, self._lifetime_s, is_free=True
+        )
+        return names
 
     def _refuse(self, lock_key: str, cause: LockCause) -> NoReturn:
         session_id = self._locked_here.get(lock_key)
         step = None if session_id is None else report_step(session_id, cause.invariant_id, _found_by(cause))
         raise SessionLocked(
             message=(
-                f"Your session in this workspace is locked: {cause.invariant_id} was violated (error id "
+                f"One of your sessions is locked: {cause.invariant_id} was violated (error id "
                 f"{cause.error_id}). Write a failure report under its session_id before you begin another one."
             ),
             cause_error_id=cause.error_id,
@@ -288,21 +309,18 @@ class Sessions:
         """End a session on all replicas."""
         await self._keep(session, until=self._store.clock())
 
-    async def _bind(self, principal: str, role: str, workspace_root: str, overlapping: Sequence[str]) -> None:
-        """Hold a principal to one role in overlapping workspaces, for as long as a session that begins now may last.
+    async def _bind(self, principal: str, role: str) -> None:
+        """Hold a principal to its first role, for as long as a session that begins now may last.
 
         Raises:
-            ROLE_MISMATCH: It has another role in this folder, in one that contains it, or in one within it.
+            ROLE_MISMATCH: It has another role.
         """
-        key = _key("role", f"{principal}\0{workspace_root}")
-        is_new = await self._store.put(key, role, self._lifetime_s, only_if_absent=True, principal=principal)
-        for root in overlapping:
-            current = await self._store.get(_key("role", f"{principal}\0{root}"))
-            if current is not None and current != role:
-                if is_new:
-                    await self._store.delete(key)
+        key = _key("role", principal)
+        if not await self._store.put(key, role, self._lifetime_s, only_if_absent=True, principal=principal):
+            current = await self._store.get(key)
+            if current not in {None, role}:
                 raise RoleMismatch(current_role=current, role=role, effect="none")
-        await self._store.put(key, role, self._lifetime_s, principal=principal)
+            await self._store.put(key, role, self._lifetime_s, principal=principal)
 
 
 def report_step(session_id: str, invariant_id: str, which: str = "") -> NextStep:
@@ -328,8 +346,9 @@ def _overlap(one: Sequence[str], other: Sequence[str]) -> bool:
     return one[:shared] == other[:shared]
 
 
-def _report_key(principal: str, role: str, workspace_root: str) -> str:
-    return _key("report", f"{principal}\0{role}\0{workspace_root}")
+def _pending(key: str, role: str, workspace_root: str) -> str:
+    """Return the entry for a locked session in the list of its principal."""
+    return f"{key}\n{role}\n{workspace_root}"
 
 
 def _key(kind: str, name: str) -> str:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import sys
 import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from tests.tools.workspace.site import Site
@@ -48,3 +54,74 @@ def test_the_message_of_a_failed_preflight_names_what_failed(site: Site) -> None
 
     assert answer["error_code"] == "PREFLIGHT_FAILED"
     assert "menu.txt:1: no price" in answer["human_message"].replace(answer["details"]["command"], "")
+
+
+def test_a_failed_preflight_may_be_repeated_by_its_caller_but_is_never_repeated_unasked(site: Site) -> None:
+    """The commands are the operator's, and may have effects: two at once, or one after another, differ from one."""
+    tool = site.tool(workspace_preflight=[["sh", "-c", "exit 1"]])
+    site.begin(tool)
+    assert not tool.operations["run_preflight"].idempotent
+    assert "call `run_preflight` again" in site.call(tool, "run_preflight")["human_message"]
+
+
+def test_a_group_is_killed_only_while_its_leader_is_not_reaped(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Afterwards its id may be that of another group."""
+    commands = [["sh", "-c", "sleep 600 & exit 0"], ["sleep", "600"]]
+    tool = site.tool(workspace_preflight=commands, workspace_preflight_s=1)
+    site.begin(tool)
+    kill, was_there = os.killpg, []
+
+    def killpg(group: int, number: int) -> None:
+        was_there.append(Path(f"/proc/{group}").exists())
+        kill(group, number)
+
+    monkeypatch.setattr(os, "killpg", killpg)
+    site.call(tool, "run_preflight")
+    assert was_there
+    assert all(was_there)
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_a_cancelled_command_leaves_no_descriptor_open(site: Site, loop: str) -> None:
+    """A process that left the group keeps the pipe open on its side."""
+    command = ["sh", "-c", "setsid sh -c 'echo $$ > pid; exec sleep 600' & sleep 600"]
+    tool = site.tool(workspace_preflight=[command])
+    site.begin(tool)
+
+    pid = site.project / "pid"
+
+    async def cancel() -> None:
+        before = descriptors()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(site.called, tool, "run_preflight")
+            await asyncio.to_thread(come_true, lambda: pid.exists() and pid.read_text())
+            tasks.cancel_scope.cancel()
+        await asyncio.to_thread(come_true, lambda: not descriptors() - before)
+
+    try:
+        pytest.importorskip(loop).run(cancel())
+    finally:
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+
+
+def descriptors() -> set[str]:
+    """Return the pipes of this process."""
+    found = set()
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            found.add(str(descriptor.readlink()))
+    return {target for target in found if target.startswith("pipe:")}
+
+
+def come_true(condition: Callable[[], Any]) -> None:
+    until = time.monotonic() + BOUND_S
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_commands_run_in_the_loop_of_a_server_with_uvloop(site: Site) -> None:
+    tool = site.tool(workspace_preflight=[["echo", "a"], ["sh", "-c", "echo b; kill -9 $$"]])
+    site.begin(tool)
+    answer = pytest.importorskip("uvloop").run(site.called(tool, "run_preflight"))
+    assert (answer["details"]["output_snippet"], "SIGKILL" in answer["details"]["outcome"]) == ("b\n", True)

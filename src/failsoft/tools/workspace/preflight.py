@@ -1,18 +1,13 @@
-"""Run the preflight commands of the settings as processes of the event loop, one after the other."""
+"""Run the preflight commands of the settings, one after the other."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shlex
 import shutil
 import signal
-import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
 
 from typing_extensions import TypedDict
 
@@ -21,13 +16,9 @@ from failsoft.framework.errors import ToolError, Unavailable, Unsupported
 from failsoft.framework.safe.redaction import redact_paths
 from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import QUOTED_AT_MOST, bounded, quoted
+from failsoft.tools.workspace.command import Command, CommandResult
 from failsoft.tools.workspace.errors import PreflightFailed
 
-Ending: TypeAlias = Literal["exit", "signal", "timeout", "cancelled", "not_started"]
-_HEAD_BYTES = 4_000
-_TAIL_BYTES = 16_000
-_DRAIN_S = 1.0
-"""How long the end of a killed process and of its output is awaited: a process that left the group may hold it open."""
 _COMMAND_AT_MOST = 200
 _TAIL_AT_MOST = 4_000
 """Characters of an output in an answer."""
@@ -55,142 +46,6 @@ class PreflightResult(TypedDict):
     """Every command, in its order."""
 
     commands: list[PreflightCommand]
-
-
-@dataclass(frozen=True, slots=True)
-class CommandResult:
-    """The result of a command.
-
-    Args:
-        ending: How it ended.
-        code: Its exit status, or the number of the signal that ended it; of one that did not start, the errno.
-        duration_s: In seconds.
-        output: Both of its output streams; the middle of a long one is omitted.
-        output_bytes: How much it wrote.
-    """
-
-    ending: Ending
-    code: int
-    duration_s: float
-    output: str = ""
-    output_bytes: int = 0
-
-
-class Command(asyncio.SubprocessProtocol):
-    """A command in a process group of its own, which ends with it.
-
-    It is the protocol of its process, since `asyncio.subprocess.Process.wait` also waits for children that hold the
-    output open.
-
-    Args:
-        arguments: The program, searched in the `PATH` of the environment, and its arguments. No shell is used.
-        folder: Where it runs.
-        environment: All variables that it sees.
-    """
-
-    def __init__(self, arguments: Sequence[str], *, folder: str, environment: Mapping[str, str]) -> None:
-        self._arguments = arguments
-        self._folder = folder
-        self._environment = environment
-        self._output = _Output()
-        self._exited = asyncio.Event()
-        self._drained = asyncio.Event()
-        self._pid: int | None = None
-        self._is_killed = False
-
-    async def run(self, limit_s: float) -> CommandResult:
-        """Run it to its end, at most for so many seconds; what it left in its group is killed."""
-        if self._is_killed:
-            return CommandResult("cancelled", 0, 0.0)
-        began = time.monotonic()
-        try:
-            transport, _ = await asyncio.get_running_loop().subprocess_exec(
-                lambda: self,
-                *self._arguments,
-                cwd=self._folder,
-                env=self._environment,
-                stdin=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.STDOUT,
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            return CommandResult("not_started", getattr(error, "errno", None) or 0, 0.0)
-        try:
-            in_time = await _is_set(self._exited, limit_s)
-        finally:
-            self._kill_group()
-            await _is_set(self._exited, _DRAIN_S)
-            await _is_set(self._drained, _DRAIN_S)
-            transport.close()
-        code = transport.get_returncode() or 0
-        duration_s = time.monotonic() - began
-        return CommandResult(self._ending(code, in_time=in_time), abs(code), duration_s, *self._output.ends())
-
-    def _ending(self, code: int, *, in_time: bool) -> Ending:
-        if self._is_killed:
-            return "cancelled"
-        return "timeout" if not in_time else "signal" if code < 0 else "exit"
-
-    def kill(self) -> None:
-        """End the command and its children now, or prevent its start."""
-        self._is_killed = True
-        self._kill_group()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Note the process, which is the leader of its group."""
-        assert isinstance(transport, asyncio.SubprocessTransport)  # noqa: S101 - as the loop calls it
-        self._pid = transport.get_pid()
-        if self._is_killed:
-            self._kill_group()
-
-    def pipe_data_received(self, fd: int, data: bytes) -> None:  # noqa: ARG002 - as the loop calls it
-        """Keep the output."""
-        self._output.add(data)
-
-    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 - the same
-        """Note that the output has ended."""
-        self._drained.set()
-
-    def process_exited(self) -> None:
-        """End what the leader has left: as long as the group has a member, no other process gets its id."""
-        self._kill_group()
-        self._pid = None
-        self._exited.set()
-
-    def _kill_group(self) -> None:
-        if self._pid is not None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._pid, signal.SIGKILL)
-
-
-class _Output:
-    """The beginning and the end of an output; the middle is counted and dropped."""
-
-    def __init__(self) -> None:
-        self._size = 0
-        self._head = bytearray()
-        self._tail = bytearray()
-
-    def add(self, data: bytes) -> None:
-        self._size += len(data)
-        room = _HEAD_BYTES - len(self._head)
-        self._head += data[:room]
-        self._tail += data[room:]
-        del self._tail[:-_TAIL_BYTES]
-
-    def ends(self) -> tuple[str, int]:
-        """Return the text, and how many bytes there were."""
-        left_out = self._size - len(self._head) - len(self._tail)
-        between = f"\n[{left_out} bytes left out]\n".encode() if left_out else b""
-        return bytes(self._head + between + self._tail).decode(errors="replace"), self._size
-
-
-async def _is_set(event: asyncio.Event, limit_s: float) -> bool:
-    """Wait for an event at most so many seconds; return whether it came."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(limit_s):
-            await event.wait()
-    return event.is_set()
 
 
 class Preflight:
@@ -242,6 +97,7 @@ class Preflight:
             await call.report_progress(index, len(self._commands), name)
             ran = await self._run(arguments, folder)
             if (ran.ending, ran.code) != ("exit", 0):
+                call.idempotent = ran.ending != "cancelled"  # its caller may repeat a check; nothing does unasked
                 raise self._failure(name, arguments, ran, folder, is_first=index == 0)
             passed.append(
                 {
@@ -310,6 +166,8 @@ class Preflight:
                 return f"was ended by {_signal_name(ran.code)}"
             case "timeout":
                 return f"was ended after its {self._limit_s:g} seconds"
+            case "lost":
+                return "ended, and the system did not say how"
         return f"could not be started: {os.strerror(ran.code).lower()}"
 
 

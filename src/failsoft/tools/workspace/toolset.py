@@ -239,7 +239,7 @@ class Workspace(BaseTool):
         return await self._written(call, lambda: files.patch(path, text, expected_hash))
 
     # The commands have limits of their own, and there may be any number of them.
-    @operation(destructive=False, idempotent=True, open_world=True, timeout=math.inf, title="Run the preflight")
+    @operation(destructive=False, open_world=True, timeout=math.inf, title="Run the preflight")
     async def run_preflight(self, call: Call, session_id: typed.SessionId = None) -> PreflightResult:
         """Run the checks that the server has for the project, such as its tests, in the workspace."""
         session = await self._session(call, session_id)

@@ -6,6 +6,7 @@ Mounting and changing users takes root; for other users those are skipped with t
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
 import shutil
@@ -221,6 +222,24 @@ def test_a_file_that_is_changed_while_it_is_edited(desk: Desk, monkeypatch: pyte
     wire = failed(desk.edit(file, TWO), "HASH_MISMATCH", file, retryable=True)
     assert wire["next_step"]["arguments"]["dry_run"] is True
     assert file.read_text() == "somebody else was here: two\n"
+
+
+def test_a_file_that_another_program_changes_alike_is_not_said_to_be_unchanged(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from failsoft.tools.edit import work  # noqa: PLC0415 - see above
+
+    file, polls = desk.file(), itertools.count(1)
+
+    def meddle() -> bool:
+        if next(polls) == 2:  # directly before the rename
+            file.write_bytes(file.read_bytes().replace(b"two", b"2"))
+        return False
+
+    monkeypatch.setattr(work, "is_given_up", meddle)
+    wire = desk.edit(file, TWO)
+    assert (wire["error_code"], wire["effect"]) == ("HASH_MISMATCH", "applied")
+    assert "Nothing was changed" not in wire["message"]
 
 
 def test_a_fault_of_our_own_is_unknown_and_changed_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from failsoft.framework.call import CallContext
-from failsoft.framework.errors import NextStep, Overloaded, PermissionDenied, ToolError
+from failsoft.framework.errors import Effect, NextStep, Overloaded, PermissionDenied, ToolError
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.normalize import normalize
 from failsoft.tools.docs.documents.document import decoded
@@ -165,8 +165,8 @@ def promote(
     )
 
 
-def _changed(path: str) -> HashMismatch:
-    return HashMismatch.of(path, next_step=NextStep("get_documentation", {"path": path}))
+def _changed(path: str, effect: Effect = "none") -> HashMismatch:
+    return HashMismatch.of(path, next_step=NextStep("get_documentation", {"path": path}), effect=effect)
 
 
 def _outside(_: FileFault, path: str) -> ToolError:
@@ -175,7 +175,7 @@ def _outside(_: FileFault, path: str) -> ToolError:
 
 _ERRORS: FaultTable[str] = FaultTable(
     {
-        "changed": lambda _, path: _changed(path),
+        "changed": lambda fault, path: _changed(path, fault.effect),
         "outside": _outside,
         "several_names": _outside,
         "locked": lambda _, path: Overloaded(message=f'"{path}" is in use by another call.', retry_after_seconds=1.0),

@@ -292,7 +292,9 @@ FAULT_ERRORS: FaultTable[FaultPlace] = FaultTable(
         "several_names": _several_names,
         "not_regular": lambda fault, place: place.faulty("value", f"leads to a {fault.facts['what']}, not to a file"),
         "too_large": lambda fault, _: FileTooLarge(file_path=fault.path, **fault.facts),
-        "changed": lambda fault, place: HashMismatch.of(fault.path, name=place.name, advice=", during this call."),
+        "changed": lambda fault, place: HashMismatch.of(
+            fault.path, name=place.name, advice=", during this call.", effect=fault.effect
+        ),
         "same_file": lambda _, place: place.faulty("value", "leads to the same file as another one of the call"),
         "locked": lambda fault, _: LockTimeout(file_path=fault.path, waited_s=round(fault.facts["waited_s"], 1)),
         "given_up": lambda _, __: DeadlineExceeded(message="The call was given up before anything was written."),

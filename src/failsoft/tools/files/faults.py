@@ -226,8 +226,9 @@ class HashMismatch(Conflict):
         expected_hash: str | None = None,
         actual_hash: str | None = None,
         next_step: NextStep | None = None,
+        effect: Effect = "none",
     ) -> Self:
-        """Return the error for a file of which nothing was changed, since it is not the one that was read.
+        """Return the error for a file that is not the one that was read.
 
         Args:
             path: The file as the caller named it.
@@ -236,14 +237,16 @@ class HashMismatch(Conflict):
             expected_hash: What the caller sent, in lower case.
             actual_hash: The SHA-256 of the file; None if it changed during the call.
             next_step: The call that reads it again.
+            effect: What the call has changed; more than nothing only where a rollback failed.
         """
+        began = "Nothing was changed: " if effect == "none" else ""
         return cls(
-            message=f"Nothing was changed: {name or quoted(path or '')} has changed since it was read{advice}",
+            message=f"{began}{name or quoted(path or '')} has changed since it was read{advice}",
             file_path=path,
             expected_hash=expected_hash,
             actual_hash=actual_hash,
             next_step=next_step,
-            effect="none",
+            effect=effect,
         )
 
 

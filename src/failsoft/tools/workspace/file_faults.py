@@ -129,7 +129,7 @@ _OF_FILES: FaultTable[_Call] = FaultTable(
         "outside": lambda fault, call: OutsideWorkspace(message=_outside(fault.path or "", call.root)),
         "not_regular": _not_regular,
         "too_large": lambda fault, _: FileTooLarge(file_path=fault.path, **fault.facts),
-        "changed": lambda fault, _: HashMismatch.of(fault.path),
+        "changed": lambda fault, _: HashMismatch.of(fault.path, effect=fault.effect),
         "locked": lambda fault, _: LockTimeout(file_path=fault.path, waited_s=round(fault.facts["waited_s"], 1)),
         "given_up": lambda _, __: DeadlineExceeded(message="The call was given up before anything was written."),
         "unfinished": lambda _, __: FileWriteFailed(reason="an earlier call that a crash interrupted holds it"),

@@ -57,12 +57,14 @@ def test_plans_are_listed_approved_and_withdrawn(
     assert "\x1b" not in shown
 
     assert run(["plans", "approve", plan_hash[:8], "--root", str(site.project)]) == 0
+    assert capsys.readouterr().out.startswith(f"{plan_hash}  approved  ")
     assert listed(site, capsys)[0]["approved"] is True
     tool = site.tool(state_url=os.environ["FAILSOFT_STATE_URL"])
     site.begin(tool)
     assert site.call(tool, "write_file", {"path": "a.md", "content": "x"})["success"]
 
     assert run(["plans", "withdraw", plan_hash, "--root", str(site.project)]) == 0
+    assert capsys.readouterr().out.startswith(f"{plan_hash}  withdrawn  ")
     assert listed(site, capsys) == []
     refused = site.call(tool, "write_file", {"path": "b.md", "content": "x"})
     assert refused["error_code"] == "PLAN_NOT_APPROVED"

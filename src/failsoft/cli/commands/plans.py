@@ -113,8 +113,7 @@ def _finish(outcome: str, plan: Plan, *, done: str) -> None:
 
     if outcome == "missing":
         raise _unknown(plan.plan_hash)
-    _show(plan)
-    Screen().text(done)
+    _show(plan, state=done)
     log = AuditLog.from_settings(Settings.load())
     if log is not None:
         operation = "approve_plan" if done == "approved" else "withdraw_plan"
@@ -124,11 +123,11 @@ def _finish(outcome: str, plan: Plan, *, done: str) -> None:
         asyncio.run(log.record({**seed, **about, **names}))
 
 
-def _show(plan: Plan, *, whole: bool = False) -> None:
-    """Print a plan; what its author wrote is printed without control characters."""
+def _show(plan: Plan, *, state: str = "", whole: bool = False) -> None:
+    """Print a plan, with its state after a change; what its author wrote is printed without control characters."""
     waived = f", without the rules {', '.join(plan.waive)}" if plan.waive else ""
     lines = [
-        f"{plan.plan_hash}  {_state(plan)}  {printable(plan.title)}",
+        f"{plan.plan_hash}  {state or _state(plan)}  {printable(plan.title)}",
         f"  {plan.workspace_root}: {', '.join(map(printable, plan.files))}{waived}",
         f"  by {printable(plan.role)}, {plan.submitted_at}",
     ]

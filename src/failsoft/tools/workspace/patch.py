@@ -15,7 +15,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 from failsoft.framework.errors.violations import Violation
 from failsoft.tools.workspace.errors import PatchApplyFailed, PatchInvalid
@@ -139,11 +139,8 @@ def _shown(line: bytes | None) -> str:
     text = line.decode(errors="replace")
     kept = text.rstrip("\r\n")
     cut = "..." if len(kept) > _SHOWN_AT_MOST else ""
-    return (
-        json.dumps(kept[:_SHOWN_AT_MOST], ensure_ascii=False)
-        + cut
-        + {"\n": "", "\r\n": " with CRLF", "": " without a newline"}.get(text[len(kept) :], " with CR")
-    )
+    end = {"\n": "", "\r\n": " with CRLF", "": " without a newline"}.get(text[len(kept) :], " with CR")
+    return json.dumps(kept[:_SHOWN_AT_MOST], ensure_ascii=False) + cut + end
 
 
 _HUNK = re.compile(rb"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@(?: .*)?")
@@ -180,15 +177,6 @@ def read_patch(text: bytes, path: str, *also: str) -> Patch:
     if not lines[-1]:
         lines.pop()
     return _Parser(lines, {path, *also}).patch()
-
-
-class _Counts(NamedTuple):
-    """The header of a hunk: its positions, as numbers of lines before it, and its numbers of lines."""
-
-    old_start: int
-    old: int
-    new_start: int
-    new: int
 
 
 class _Parser:
@@ -286,10 +274,11 @@ class _Parser:
         return name if known & self.names else None
 
     def _hunk(self, number: int) -> Hunk:
-        counts, header = self._counts(number), self.place
+        header = self.place
+        start, old, new_start, new = self._counts(number)
+        self.old_end, self.new_end = start + old, new_start + new
         self.place += 1
         lines: list[tuple[str, bytes]] = []
-        old, new = counts.old, counts.new
         while True:
             line = self._line
             if line is not None and line.startswith(b"\\ "):
@@ -308,26 +297,24 @@ class _Parser:
         if all(sign == " " for sign, _ in lines):
             self.place = header
             self._refuse(f"hunk {number} changes nothing")
-        self.old_end, self.new_end = counts.old_start + counts.old, counts.new_start + counts.new
-        return Hunk(number, counts.old_start, lines)
+        return Hunk(number, start, lines)
 
-    def _counts(self, number: int) -> _Counts:
-        """Parse the current line as the header of a hunk."""
+    def _counts(self, number: int) -> tuple[int, int, int, int]:
+        """Return from the header of a hunk the lines before it and its lines, of the old file and of the new one."""
         line = self._line or b""
         found = _HUNK.fullmatch(line)
         if found is None:
             self._refuse(self._instead_of_a_hunk(line, number))
-        numbers = [1 if one is None else int(one) for one in found.groups()]
-        starts = [start - (count > 0) for start, count in (numbers[:2], numbers[2:])]
-        if min(starts) < 0:
+        old_first, old, new_first, new = (1 if one is None else int(one) for one in found.groups())
+        old_start, new_start = old_first - (old > 0), new_first - (new > 0)
+        if min(old_start, new_start) < 0:
             self._refuse("lines are numbered from 1")
-        counts = _Counts(starts[0], numbers[1], starts[1], numbers[3])
-        if counts.old_start < self.old_end:
+        if old_start < self.old_end:
             self._refuse(f"hunk {number} begins before the end of the one before it")
-        expected = self.new_end + counts.old_start - self.old_end
-        if counts.new_start != expected:
-            self._refuse(f"after the hunks before it, hunk {number} begins at +{expected + (counts.new > 0)}")
-        return counts
+        expected = self.new_end + old_start - self.old_end
+        if new_start != expected:
+            self._refuse(f"after the hunks before it, hunk {number} begins at +{expected + (new > 0)}")
+        return old_start, old, new_start, new
 
     def _instead_of_a_hunk(self, line: bytes, number: int) -> str:
         if line.startswith((b"diff ", b"--- ", b"Index: ")) and number > 1:

@@ -17,6 +17,10 @@ PAGES = {
     "names.md": "# node.js and C++\n\nThe file `retry_budget.py` has max_retries. E-mail: a@example.org, v1.2.3.\n",
     "running.md": "# Running\n\nIt runs, ran and was running; the runner organizes organs at the university.\n",
 }
+MANY = {
+    f"many/{n:03}.md": f"# {n % 7} pages\n\n{'A page, or more pages. ' * (n % 5 + 1)}Token {n}.\n" for n in range(150)
+}
+"""More than are ranked: which ones are must not depend on the store."""
 QUERIES = (
     "retry budget",
     "retries",
@@ -35,12 +39,16 @@ QUERIES = (
     "budget NOT token",
     "delay OR token",
     "e-mail",
+    "page",
+    "many pages",
+    "token OR page",
+    "which of the many pages says something of a retry",
 )
 
 
 def found(folder: Path, database_url: str | None) -> dict[str, Any]:
     """Return path and score of each result, by query."""
-    with reading(folder, PAGES, settings=Docs.Settings(database_url=database_url)) as reader:
+    with reading(folder, PAGES | MANY, settings=Docs.Settings(database_url=database_url)) as reader:
         return {
             query: [(hit["path"], hit["score"]) for hit in reader.data("search_documents", query=query)["results"]]
             for query in QUERIES

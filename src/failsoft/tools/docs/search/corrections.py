@@ -40,7 +40,7 @@ def corrected_query(connection: IndexConnection, query: Query) -> tuple[Query, C
     if query.relaxed is None and (len(query.words) != 1 or query.expression != f'"{query.words[0]}"'):
         return query, found
     for word in query.words[:_WORDS_AT_MOST]:
-        if connection.occurs(word):
+        if _occurs(connection, word):
             continue
         is_typo = _WORD.fullmatch(word) and root_of(word) not in SYNONYMS
         meant = _closest(connection, word.casefold()) if is_typo else None
@@ -49,10 +49,12 @@ def corrected_query(connection: IndexConnection, query: Query) -> tuple[Query, C
         else:
             found.replaced[word] = meant
     for word, meant in found.replaced.items():
-        query = Query(
-            query.expression.replace(f'"{word}"', f'"{meant}"'),
-            query.relaxed.replace(f'"{word}"', f'"{meant}"') if query.relaxed is not None else None,
-            tuple(meant if other == word else other for other in query.words),
+        old, new = f'"{word}"', f'"{meant}"'
+        query = query._replace(
+            expression=query.expression.replace(old, new),
+            relaxed=query.relaxed and query.relaxed.replace(old, new),
+            terms=tuple(new if term == old else term for term in query.terms),
+            words=tuple(meant if other == word else other for other in query.words),
         )
     return query, found
 
@@ -60,7 +62,7 @@ def corrected_query(connection: IndexConnection, query: Query) -> tuple[Query, C
 def what_would_hit(connection: IndexConnection, query: Query, scope: Scope) -> list[str]:
     """Return advice for a search without results: what hits without the filters, and which of its words hit at all."""
     expression = query.relaxed or query.expression
-    everywhere = connection.count(expression, Scope())
+    everywhere = len(connection.rows(expression))
     if everywhere and (scope.is_narrowed or scope.min_score):
         filters = [
             name
@@ -75,12 +77,16 @@ def what_would_hit(connection: IndexConnection, query: Query, scope: Scope) -> l
         plural = "s" if everywhere != 1 else ""
         return [f"Nothing matches with {', '.join(filters)}; without, {everywhere} document{plural} would."]
     words = list(dict.fromkeys(query.words))[:_ADVICE_AT_MOST]
-    hitting = [word for word in words if connection.occurs(word)]
+    hitting = [word for word in words if _occurs(connection, word)]
     if hitting:
         return [f"Documents have these words, though not as the query combines them: {', '.join(hitting)}."]
     similar = [other for word in words for other in _similar(connection, word.casefold())]
     advice = f"; similar words: {', '.join(similar[:_ADVICE_AT_MOST])}" if similar else ""
     return [f"No document has {lacked(words)}{advice}."]
+
+
+def _occurs(connection: IndexConnection, word: str) -> bool:
+    return bool(connection.rows(f'"{word}"'))
 
 
 def lacked(words: Sequence[str]) -> str:

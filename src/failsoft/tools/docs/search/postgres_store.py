@@ -22,7 +22,7 @@ from psycopg.pq import TransactionStatus
 from failsoft.framework.errors import DatabaseError
 from failsoft.tools.database_files import ConnectionPool
 from failsoft.tools.docs.search.query import in_words, tsquery
-from failsoft.tools.docs.search.tables import SCHEMA_VERSION, LostStoreError, Scope, key_of
+from failsoft.tools.docs.search.tables import SCHEMA_VERSION, LostStoreError, key_of
 
 _CONNECT_S = 5
 _STATEMENT_S = 120
@@ -50,8 +50,9 @@ CREATE TABLE vectors (id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, docume
 CREATE INDEX vectors_document ON vectors (document, model);
 CREATE TABLE builds (finished_ns BIGINT NOT NULL);
 CREATE TABLE pages (rowid BIGINT PRIMARY KEY, title TEXT NOT NULL, path TEXT NOT NULL, lead TEXT NOT NULL,
-    body TEXT NOT NULL, vector TSVECTOR NOT NULL);
-CREATE INDEX pages_vector ON pages USING gin (vector);
+    body TEXT NOT NULL, heads TSVECTOR NOT NULL, words TSVECTOR NOT NULL);
+CREATE INDEX pages_heads ON pages USING gin (heads);
+CREATE INDEX pages_words ON pages USING gin (words);
 """
 """Paths may be longer than an entry of a B-tree, so they have hash indexes."""
 _STEMS = """
@@ -59,8 +60,6 @@ CREATE TEXT SEARCH DICTIONARY stems (TEMPLATE = pg_catalog.snowball, LANGUAGE = 
 ALTER TEXT SEARCH CONFIGURATION words ALTER MAPPING REPLACE pg_catalog.simple WITH stems;
 """
 """The stemmer that FTS5 has, without stop words: the query parser removes them."""
-_RANKS = "ts_rank('{0.1, 0.4, 0.4, 1.0}', pages.vector, to_tsquery('words', ?))"
-"""Only chooses which of very many matches are ranked."""
 _Vocabulary = dict[str, tuple[Any, list[tuple[str, int]]]]
 
 
@@ -242,21 +241,21 @@ class PostgresConnection:
 
     def add_page(self, row: int, title: str, path: str, lead: str, body: str) -> None:
         """Index the text of a document; of one too large for a tsvector (1 MB) its beginning."""
-        head = [" ".join(in_words(text)) for text in (title, path, lead)]
+        heads = [*in_words(title), *in_words(path), *in_words(lead)]
         words = in_words(body)
         while True:
             try:
                 with typed(self.raw), self.raw.transaction():
-                    self._add_page(row, (title, path, lead, body), (*head, " ".join(words)))
+                    self._add_page(row, (title, path, lead, body), " ".join(heads), " ".join([*heads, *words]))
             except _TooLargeError:
                 words = words[: len(words) // 2]
             else:
                 return
 
-    def _add_page(self, row: int, page: Sequence[str], words: Sequence[str]) -> None:
-        vector = " || ".join(f"setweight(to_tsvector('words', ?), '{weight}')" for weight in "ABCD")
+    def _add_page(self, row: int, page: Sequence[str], heads: str, words: str) -> None:
+        sql = "INSERT INTO pages VALUES (?, ?, ?, ?, ?, to_tsvector('words', ?), to_tsvector('words', ?))"
         try:
-            self.execute(f"INSERT INTO pages VALUES (?, ?, ?, ?, ?, {vector})", (row, *page, *words))  # noqa: S608 - our own words
+            self.execute(sql, (row, *page, heads, words))
         except DatabaseError as error:
             if refused(error, errors.ProgramLimitExceeded):
                 raise _TooLargeError from error
@@ -266,30 +265,19 @@ class PostgresConnection:
         """Remove the text of a document from the index."""
         self.execute("DELETE FROM pages WHERE rowid = ?", (row,))
 
-    def count(self, expression: str, scope: Scope) -> int:
-        """Return how many documents match."""
-        source, values = _source(expression, scope)
-        ((found,),) = self.execute(f"SELECT count(*) {source}", values)
-        return int(found)
-
-    def matches(self, expression: str, scope: Scope, limit: int) -> list[int]:
-        """Return the rows of matches; of more than `limit`, those with the most of the words."""
-        source, values = _source(expression, scope)
-        sql = f"SELECT pages.rowid {source} ORDER BY {_RANKS} DESC, pages.rowid LIMIT ?"
-        return [row for (row,) in self.execute(sql, (*values, tsquery(expression), limit))]
-
-    def occurs(self, word: str) -> bool:
-        """Return whether a document has the word."""
-        query = tsquery(f'"{word.replace(chr(34), "")}"')
-        found = self.execute("SELECT 1 FROM pages WHERE vector @@ to_tsquery('words', ?) LIMIT 1", (query,))
-        return found.fetchone() is not None
+    def rows(self, expression: str, *, in_heads: bool = False) -> list[int]:
+        """Return the rows of all matches: of the whole pages, or of title, path, description and headings alone."""
+        where = f"{'heads' if in_heads else 'words'} @@ to_tsquery('words', ?)"
+        sql = f"SELECT string_agg(rowid::text, ' ') FROM pages WHERE {where}"  # noqa: S608 - our own words
+        ((found,),) = self.execute(sql, (tsquery(expression),))
+        return [int(row) for row in (found or "").split()]
 
     def vocabulary(self, begin: str) -> list[tuple[str, int]]:
         """Return the words of the index that begin so, and how many documents have each."""
         found = self.execute("SELECT finished_ns FROM builds").fetchone()
         known, words = self._vocabulary.get("words", (None, []))
         if known != found:
-            words = self.execute("SELECT word, ndoc FROM ts_stat('SELECT vector FROM pages') ORDER BY word").fetchall()
+            words = self.execute("SELECT word, ndoc FROM ts_stat('SELECT words FROM pages') ORDER BY word").fetchall()
             self._vocabulary["words"] = (found, words)
         start = bisect.bisect_left(words, (begin,))
         return list(itertools.takewhile(lambda item: item[0].startswith(begin), itertools.islice(words, start, None)))
@@ -332,16 +320,6 @@ def typed(raw: psycopg.Connection[Any]) -> Iterator[None]:
         if raw.closed or isinstance(error, (errors.AdminShutdown, errors.CrashShutdown)):
             raise LostStoreError from error
         raise DatabaseError(message="The search index does not work.") from DriverError.of(error)
-
-
-def _source(expression: str, scope: Scope) -> tuple[str, tuple[Any, ...]]:
-    """Return tables and conditions for what matches, and their values."""
-    matches = "pages.vector @@ to_tsquery('words', ?)"
-    if not scope.is_narrowed:
-        return f"FROM pages WHERE {matches}", (tsquery(expression),)
-    where, values = scope.where()
-    joined = f"FROM pages JOIN documents ON documents.id = pages.rowid WHERE {matches} AND {where}"
-    return joined, (tsquery(expression), *values)
 
 
 @functools.lru_cache(maxsize=256)

@@ -43,12 +43,14 @@ class Query(NamedTuple):
     Args:
         expression: What to match.
         relaxed: The same with any of the words in place of all; None where the query says how to combine them.
-        words: The words to search for, for marks in snippets.
+        terms: The words and phrases to search for, as `expression` has them.
+        words: The same as they were given, for marks in snippets.
         prefixes: Those of them that are only beginnings of words.
     """
 
     expression: str
     relaxed: str | None
+    terms: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     prefixes: frozenset[str] = frozenset()
 
@@ -154,7 +156,7 @@ class _Parser:
             expression = " AND ".join(terms)
         relaxed = " OR ".join(terms) if is_plain and len(terms) > 1 else None
         prefixes = frozenset(word for term, word in terms.items() if term.endswith("*"))
-        return Query(expression, relaxed, tuple(terms.values()), prefixes)
+        return Query(expression, relaxed, tuple(terms), tuple(terms.values()), prefixes)
 
     def _operator(self, name: str) -> None:
         """Note an operator, which needs a word on its right; OR also one on its left."""

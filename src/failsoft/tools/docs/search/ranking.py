@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence, Set as AbstractSet
+from collections.abc import Callable, Collection, Iterable, Sequence, Set as AbstractSet
+from functools import cache
+from heapq import nlargest, nsmallest
 from itertools import islice
 from typing import NamedTuple
 
 from failsoft.tools.docs.documents.paths import address
 from failsoft.tools.docs.search.query import Query
-from failsoft.tools.docs.search.tables import IndexConnection, Scope, ScoredRow
+from failsoft.tools.docs.search.tables import IndexConnection, Scope, ScoredRow, count_documents
 from failsoft.tools.docs.search.words import SYNONYMS, introduction, places_of, root_of, snippet
 from failsoft.tools.docs.signatures import SearchHit, SearchResults
 
@@ -26,11 +28,12 @@ _WORDS_AT_MOST = 16
 """Words of a query that are weighed: each is counted in the index and looked for in all pages."""
 _TEXT_CHARACTERS_AT_MOST = 100_000
 _INTRODUCTION_CHARACTERS = 800
-_DESCRIPTION_CHARACTERS = 80
 _SYNONYM_WEIGHT = 0.6
 _MISSING_WORD_WEIGHT = 3.0
 """The weight of a word that no document has, for its synonyms: that of a word that one document in twenty has."""
 _PARTS = re.compile(r"[^\W_]+")
+RowsOf = Callable[..., list[int]]
+"""`IndexConnection.rows`, asked once for each expression."""
 
 
 class Term(NamedTuple):
@@ -78,15 +81,7 @@ def _fields(title: str, lead: str, body: str) -> tuple[str, str, str, str]:
     return title.lower(), described.lower(), introduction(body, _INTRODUCTION_CHARACTERS).lower(), body.lower()
 
 
-def mean_lengths(connection: IndexConnection) -> tuple[int, list[float]]:
-    """Return how many documents there are, and the mean length of each field of theirs, about."""
-    sql = "SELECT count(*), avg(length(title)), avg(size) FROM documents"
-    count, title, size = connection.execute(sql).fetchone()
-    means = (title, _DESCRIPTION_CHARACTERS, _INTRODUCTION_CHARACTERS, size)
-    return count, [max(1.0, float(mean or 1)) for mean in means]
-
-
-def terms_of(connection: IndexConnection, query: Query, documents: int) -> list[Term]:
+def terms_of(rows_of: RowsOf, query: Query, documents: int) -> list[Term]:
     """Return the terms of a query, the first ones of a long one."""
     parts = {
         part.lower() if word in query.prefixes else root_of(part): (part, word in query.prefixes)
@@ -95,22 +90,24 @@ def terms_of(connection: IndexConnection, query: Query, documents: int) -> list[
     }
     terms: list[Term] = []
     for root, (part, is_prefix) in parts.items():
-        count = connection.count(f'"{part}"{"*" * is_prefix}', Scope())
-        weight = math.log(1 + (documents - count + 0.5) / (count + 0.5)) if count else _MISSING_WORD_WEIGHT
+        count = len(rows_of(f'"{part}"{"*" * is_prefix}'))
+        weight = _rarity(documents, count) if count else _MISSING_WORD_WEIGHT
         terms.append(Term(root, weight, SYNONYMS.get(root, frozenset()) - parts.keys(), is_prefix))
     return terms
 
 
-def relevance(pages: Sequence[Page], terms: Sequence[Term], means: Sequence[float]) -> list[float]:
-    """Return the relevance of each page to the terms.
+def _rarity(documents: int, count: int) -> float:
+    """Return the weight of a term that so many of the documents have."""
+    return math.log(1 + (documents - count + 0.5) / (count + 0.5))
 
-    Args:
-        pages: The pages.
-        terms: What they are searched for.
-        means: The mean length of each field over all pages.
+
+def relevance(pages: Sequence[Page], terms: Sequence[Term]) -> list[float]:
+    """Return the relevance of each page to the terms. The lengths of the pages are compared with each other.
 
     Source: Robertson, Zaragoza and Taylor, "Simple BM25 Extension to Multiple Weighted Fields", CIKM 2004.
     """
+    lengths = zip(*([len(text) for text in page.fields] for page in pages), strict=True)
+    means = [max(1.0, sum(column) / len(column)) for column in lengths]
     return [sum(term.weight * _share(page, term, means) for term in terms) for page in pages]
 
 
@@ -125,13 +122,19 @@ def _share_of(page: Page, root: str, means: Sequence[float], *, is_prefix: bool 
     forms = None if is_prefix else {root}
     counted = 0.0
     for text, weight, length_share, mean in zip(page.fields, _WEIGHTS, _LENGTH_SHARES, means, strict=True):
+        if root not in text:
+            continue
         count = sum(1 for _ in islice(places_of(text, root, forms, _LOOKS_AT_MOST), _COUNTED_AT_MOST))
         counted += weight * count / (1 - length_share + length_share * len(text) / mean)
     return counted / (counted + _SATURATION)
 
 
-_POOL = 50
-"""Matches that are ranked by BM25F; of more, the database chooses those with the most of the words."""
+_POOL = 64
+"""Matches that are ranked by BM25F; of more, those with the rarest words, above all in title and headings."""
+_HEADS_WEIGHT = 0.5
+"""What a word in title, path, description or headings adds to the choice of these, where one in the text adds 1."""
+_ROWS_AT_MOST = 5_000
+"""Values of one statement."""
 _ENOUGH = 10
 """Pages with all words below which those with any of them are looked for as well, however few are returned."""
 _KEY_WORDS_AT_MOST = 3
@@ -160,16 +163,61 @@ def search(connection: IndexConnection, query: Query, scope: Scope) -> SearchRes
 
 def rank(connection: IndexConnection, query: Query, scope: Scope) -> tuple[list[ScoredRow], int, bool]:
     """Return the matches by rank, how many there are, and whether the count is of those with all words."""
+    rows_of = cache(connection.rows)
     pool = max(_POOL, scope.limit)
-    found = connection.matches(query.expression, scope, pool)
-    total = len(found) if len(found) < pool else connection.count(query.expression, scope)
-    complete = frozenset(found)
-    if query.relaxed is not None and (len(found) < max(_ENOUGH, scope.limit) or len(query.words) > _KEY_WORDS_AT_MOST):
-        found += [row for row in connection.matches(query.relaxed, scope, pool) if row not in complete]
-    hits = _by_relevance(connection, query, found, complete)
-    if not total and found:
-        return hits, connection.count(query.relaxed or query.expression, scope), False
-    return hits, total, True
+    documents = count_documents(connection)
+    allowed = _rows_within(connection, scope)
+    complete = allowed(rows_of(query.expression))
+    found = complete
+    total = len(complete)
+    if query.relaxed is not None and (total < max(_ENOUGH, scope.limit) or len(query.words) > _KEY_WORDS_AT_MOST):
+        found = complete | allowed(row for term in query.terms for row in rows_of(term))
+        total = total or len(found)
+    if not found:
+        return [], 0, True
+    scores = _first_scores(rows_of, found, query.terms, documents)
+    chosen = _best(connection, complete, scores, pool) | _best(connection, found, scores, pool)
+    pages = sorted(pages_of(connection, list(chosen)), key=lambda page: page.path)
+    terms = terms_of(rows_of, query, documents)
+    ranks = relevance(pages, terms)
+    hits = _with_bonus(pages, ranks, query, {term.root for term in terms}, complete)
+    return hits, total, bool(complete)
+
+
+def _rows_within(connection: IndexConnection, scope: Scope) -> Callable[[Iterable[int]], set[int]]:
+    """Return what keeps of rows those of documents that are searched."""
+    if not scope.is_narrowed:
+        return set
+    where, values = scope.where()
+    rows = {row for (row,) in connection.execute(f"SELECT id FROM documents WHERE {where}", values)}  # noqa: S608 - only ?
+    return rows.intersection
+
+
+def _first_scores(rows_of: RowsOf, rows: set[int], terms: Sequence[str], documents: int) -> dict[int, float]:
+    """Return of each row the rarity of the terms that it has, more for those in its title and headings."""
+    scores = dict.fromkeys(rows, 0.0)
+    for term in terms:
+        everywhere = rows_of(term)
+        weight = _rarity(documents, len(everywhere))
+        for places, factor in ((everywhere, 1.0), (rows_of(term, in_heads=True), _HEADS_WEIGHT)):
+            for row in rows.intersection(places):
+                scores[row] += factor * weight
+    return scores
+
+
+def _best(connection: IndexConnection, rows: set[int], scores: dict[int, float], count: int) -> set[int]:
+    """Return the rows of the best scores: of equals the shortest, then the first path, whatever the store."""
+    if len(rows) <= count:
+        return rows
+    least = nlargest(count, map(scores.__getitem__, rows))[-1]
+    chosen = {row for row in rows if scores[row] > least}
+    equal = [row for row in rows if scores[row] == least]
+    firsts: list[tuple[int, str, int]] = []
+    for start in range(0, len(equal), _ROWS_AT_MOST):
+        some = equal[start : start + _ROWS_AT_MOST]
+        sql = f"SELECT size, path, id FROM documents WHERE id IN ({', '.join('?' * len(some))})"  # noqa: S608 - only ?
+        firsts = nsmallest(count - len(chosen), [*firsts, *connection.execute(sql, some)])
+    return chosen.union(row for *_, row in firsts)
 
 
 def reaching(hits: Sequence[ScoredRow], least: float) -> list[ScoredRow]:
@@ -196,17 +244,10 @@ def hits_of(connection: IndexConnection, hits: Sequence[ScoredRow], words: Seque
     ]
 
 
-def _by_relevance(
-    connection: IndexConnection, query: Query, found: Sequence[int], complete: frozenset[int]
+def _with_bonus(
+    pages: Sequence[Page], ranks: Sequence[float], query: Query, wanted: set[str], complete: Collection[int]
 ) -> list[ScoredRow]:
     """Return the matches by their relevance, the share of the query in the title, and whether all of it occurs."""
-    if not found:
-        return []
-    documents, means = mean_lengths(connection)
-    terms = terms_of(connection, query, documents)
-    wanted = {term.root for term in terms}
-    pages = sorted(pages_of(connection, found), key=lambda page: page.path)
-    ranks = relevance(pages, terms, means)
     best = max(_LEAST_BEST, *ranks)
     of_all = _ALL_WORDS if len(query.words) <= _KEY_WORDS_AT_MOST else _ALL_WORDS_OF_A_QUESTION
     hits: list[ScoredRow] = []

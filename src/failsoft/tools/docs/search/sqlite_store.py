@@ -19,7 +19,7 @@ from failsoft.tools.database_files import (
     cache_folder,
     is_damage,
 )
-from failsoft.tools.docs.search.tables import LAST_CHARACTER, SCHEMA_VERSION, Scope, key_of
+from failsoft.tools.docs.search.tables import LAST_CHARACTER, SCHEMA_VERSION, key_of
 
 _KIND = FileKind(0x66736478, SCHEMA_VERSION)
 """`fsdx` in ASCII: an index of failsoft."""
@@ -48,9 +48,8 @@ CREATE INDEX vectors_document ON vectors (document, model);
 CREATE TABLE builds (finished_ns INTEGER NOT NULL);
 CREATE VIRTUAL TABLE pages USING fts5 (title, path, lead, body, tokenize = "{{tokenizer}}");
 CREATE VIRTUAL TABLE words USING fts5vocab (pages, row);
-INSERT INTO pages (pages, rank) VALUES ('rank', 'bm25(10.0, 4.0, 4.0, 1.0)');
 COMMIT;
-"""  # noqa: S608 - two numbers of our own
+"""
 
 
 class SqliteConnection(sqlite3.Connection):
@@ -78,35 +77,15 @@ class SqliteConnection(sqlite3.Connection):
         """Remove the text of a document from the index."""
         self.execute("DELETE FROM pages WHERE rowid = ?", (row,))
 
-    def count(self, expression: str, scope: Scope) -> int:
-        """Return how many documents match."""
-        source, values = _source(scope)
-        return int(self.execute(f"SELECT count(*) {source}", (expression, *values)).fetchone()[0])
-
-    def matches(self, expression: str, scope: Scope, limit: int) -> list[int]:
-        """Return the rows of matches; of more than `limit`, those with the most of the words."""
-        source, values = _source(scope)
-        sql = f"SELECT pages.rowid {source} ORDER BY rank LIMIT ?"
-        return [row for (row,) in self.execute(sql, (expression, *values, limit))]
+    def rows(self, expression: str, *, in_heads: bool = False) -> list[int]:
+        """Return the rows of all matches: of the whole pages, or of title, path, description and headings alone."""
+        wanted = f"{{title path lead}} : ({expression})" if in_heads else expression
+        return [row for (row,) in self.execute("SELECT rowid FROM pages WHERE pages MATCH ?", (wanted,))]
 
     def vocabulary(self, begin: str) -> list[tuple[str, int]]:
         """Return the words of the index that begin so, and how many documents have each."""
         sql = "SELECT term, doc FROM words WHERE term >= ? AND term < ? ORDER BY term"
         return self.execute(sql, (begin, begin + LAST_CHARACTER)).fetchall()
-
-    def occurs(self, word: str) -> bool:
-        """Return whether a document has the word."""
-        quoted = word.replace('"', "")
-        found = self.execute("SELECT 1 FROM pages WHERE pages MATCH ? LIMIT 1", (f'"{quoted}"',))
-        return found.fetchone() is not None
-
-
-def _source(scope: Scope) -> tuple[str, list[str]]:
-    """Return tables and conditions, and the values behind the expression. Only filters join `documents`."""
-    if not scope.is_narrowed:
-        return "FROM pages WHERE pages MATCH ?", []
-    where, values = scope.where()
-    return f"FROM pages JOIN documents ON documents.id = pages.rowid WHERE pages MATCH ? AND {where}", values
 
 
 class Store(DatabaseFile[SqliteConnection]):

@@ -93,17 +93,11 @@ class IndexConnection(Protocol):
     def remove_page(self, row: int) -> None:
         """Remove the text of a document from the index."""
 
-    def count(self, expression: str, scope: Scope) -> int:
-        """Return how many documents match."""
-
-    def matches(self, expression: str, scope: Scope, limit: int) -> list[int]:
-        """Return the rows of matches; of more than `limit`, those with the most of the words."""
+    def rows(self, expression: str, *, in_heads: bool = False) -> list[int]:
+        """Return the rows of all matches: of the whole pages, or of title, path, description and headings alone."""
 
     def vocabulary(self, begin: str) -> Sequence[tuple[str, int]]:
         """Return the words of the index that begin so, and how many documents have each."""
-
-    def occurs(self, word: str) -> bool:
-        """Return whether a document has the word."""
 
 
 class ProcessLock(Protocol):

@@ -169,7 +169,8 @@ def introduction(body: str, characters: int) -> str:
     """Return the first prose of a text, at most so many characters, without headings, markup and code."""
     found = ""
     for part in re.split(r"\n\s*\n", body[:_INTRODUCTION_WITHIN_CHARACTERS]):
-        text = "" if part.lstrip().startswith("#") else plain_prose(part)
+        is_heading = len(part) <= _PROSE_AT_LEAST or part.lstrip().startswith("#")
+        text = "" if is_heading else plain_prose(part)
         if len(text) > _PROSE_AT_LEAST:
             found = f"{found} {text}"
             if len(found) > characters:

@@ -27,7 +27,7 @@ _NO_FILE = "it is not a regular file"
 
 _NO_HEAD = (
     "its head is gone, so that entries cut from its end would not show; nothing is written to it until "
-    "`failsoft audit archive --accept-loss` has recorded the loss"
+    "`failsoft audit archive PATH --accept-loss`, with the path of the log, has recorded the loss"
 )
 
 _REASONS = {

@@ -210,6 +210,14 @@ def test_the_roles_and_their_powers_are_in_the_schema_and_in_the_descriptions(to
         assert (f"a role that may {power}:" in bound.description) is (power is not None), name
 
 
+def test_a_workspace_that_is_refused_leads_to_the_folders_of_the_server(site: Site, tool: Workspace) -> None:
+    relative, outside = (
+        site.call(tool, "begin_session", {"workspace_root": path, "role": "WINDSURF"}) for path in (".", "/etc")
+    )
+    assert relative["violations"][0]["expected"] == "the absolute path of a folder of this server"
+    assert outside["suggestions"] == [str(site.root)]
+
+
 # Sessions that ended.
 
 
@@ -224,6 +232,14 @@ def test_a_session_that_ended_is_distinguished_from_one_that_never_was(site: Sit
     assert ended["next_step"]["arguments"] == {"workspace_root": str(site.project), "role": "WINDSURF"}
     assert never["next_step"]["arguments"]["role"] == "ANTIGRAVITY"
     assert site.call(tool, ended["next_step"]["tool"], ended["next_step"]["arguments"])["success"]
+
+
+def test_a_session_that_ended_cannot_end_again_and_no_other_is_begun_for_it(site: Site, tool: Workspace) -> None:
+    session = site.begin(tool)
+    site.call(tool, "end_session", {"session_id": session})
+    for session_id in (session, "never"):
+        answer = site.call(tool, "end_session", {"session_id": session_id})
+        assert (answer["error_code"], answer.get("next_step")) == ("SESSION_NOT_INITIALIZED", None)
 
 
 def test_a_session_that_expired_has_ended(site: Site) -> None:

@@ -162,6 +162,12 @@ def test_every_condition_has_its_code_and_changes_nothing(site: Site, working: W
     assert sorted(path.name for path in site.root.rglob("*") if not path.name.startswith("audit-log")) == before
 
 
+def test_a_folder_that_is_read_as_a_file_leads_to_its_list(site: Site, working: Workspace) -> None:
+    (site.project / "folder").mkdir()
+    step = site.call(working, "read_file", {"path": "folder/"})["next_step"]
+    assert site.call(working, step["tool"], step["arguments"])["data"]["entries"] == []
+
+
 def test_a_misspelt_folder_leads_to_the_only_similar_one(site: Site, working: Workspace) -> None:
     (site.project / "source").mkdir()
     answer = site.call(working, "list_files", {"path": "sources"})

@@ -104,14 +104,14 @@ def misspelt(fault: FileFault, parameter: str) -> ToolError:
 
 def _outside_folders(fault: FileFault, folders: Sequence[str]) -> ToolError:
     listed = ", ".join(quoted(folder) for folder in folders[:_FOLDERS_AT_MOST])
-    return OutsideWorkspace(
-        message=f"{quoted(fault.path or '')} lies outside the folders of this server; give a folder in {listed}."
-    )
+    message = f"{quoted(fault.path or '')} lies outside the folders of this server; give a folder in {listed}."
+    return OutsideWorkspace(message=message, suggestions=list(folders[:_FOLDERS_AT_MOST]))
 
 
 def invalid_path(parameter: str, reason: Reason, said: str, path: str | None = None) -> InvalidPath:
     """Return the error for a path that cannot be used, with its place among the arguments."""
-    violation = Violation(path=parameter, reason=reason, message=said, expected="a path in the workspace")
+    expected = "a path in the workspace" if parameter == "path" else "the absolute path of a folder of this server"
+    violation = Violation(path=parameter, reason=reason, message=said, expected=expected)
     if not path:
         return InvalidPath(reason=said, violations=[violation])
     message = f"{quoted(path, _PATH_AT_MOST)} cannot be used as {parameter}: {said}."

@@ -266,6 +266,8 @@ def plan_guard(plans: Sequence[Plan], on_plan: Callable[[Plan], None], session: 
         patterns = list(dict.fromkeys(pattern for plan in plans for pattern in plan.files))
         listed = enumerated(patterns, _SHOWN_AT_MOST, write=quoted)
         message = f"{quoted(path)} was not written: no approved plan covers it. Covered: {listed}."
+        if "/." in f"/{path}":
+            message += " A name that begins with a dot has to be spelled out in the plan."
         raise PlanScopeViolation(path=path, message=message, next_step=list_step(session), effect="none")
 
     return guard

@@ -216,6 +216,8 @@ class SessionFiles:
                 error = self._not_found(path, action)
             elif isinstance(error, PathNotFound):
                 error = self._no_folder(path)
+            elif action == "read" and fault.facts.get("what") == "folder":
+                error.next_step = NextStep("list_files", {"path": path})
             raise error from fault
         except ToolError as error:
             error.effect = error.effect or "none"

@@ -68,7 +68,7 @@ def test_over_http_a_session_has_to_be_named(site: Site, tool: Workspace, princi
 
 
 def test_without_a_session_the_next_step_begins_one(site: Site, tool: Workspace) -> None:
-    answer = site.call(tool, "end_session", {"session_id": str(uuid.uuid4())})
+    answer = site.call(tool, "list_files", {"session_id": str(uuid.uuid4())})
     step = answer["next_step"]
     assert (answer["session_id"], answer["workspace_root"], answer["effect"]) == (None, None, "none")
     assert code_of(site.call(tool, step["tool"], step["arguments"])) is None

@@ -170,6 +170,8 @@ class Sessions:
         else:
             said = f"{'There is no' if ended is None else 'The'} session {quoted(session_id, 100)}"
             said += "." if ended is None else " has ended."
+        if call.operation == "end_session":
+            return SessionNotInitialized(message=f"{said} There is nothing to end.", effect="none")
         if role is None:
             able = ", ".join(self._roles.with_power(power))
             said += f" `{call.operation}` needs a role that may {power}, and this server offers none (others: {able})."

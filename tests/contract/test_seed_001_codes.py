@@ -287,7 +287,7 @@ CONDITIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "FILE_READ_FAILED": ("read_file", {"path": "loop"}),
     "PLAN_NOT_FOUND": ("write_file", {"path": "b.md", "content": "x", "plan_hash": "0" * 64}),
     "PLAN_NOT_APPROVED": ("write_file", {"path": "b.md", "content": "x"}),
-    "SESSION_NOT_INITIALIZED": ("list_files", {"session_id": "unknown"}),
+    "SESSION_NOT_INITIALIZED": ("end_session", {"session_id": "unknown"}),
     "UNKNOWN_TOOL_FAILURE": ("divide", {}),
 }
 WAYS = ("in process", "over http", "over mcp")

@@ -113,17 +113,24 @@ def test_roles_that_let_one_client_approve_are_a_risk_that_is_named(site: Site) 
     assert site.tool().open_risks() == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="the audit log is an untracked file in the git work tree of the workspace",
-)
 def test_the_audit_log_is_not_untracked_in_a_git_work_tree(site: Site, tool: Workspace) -> None:
     make_work_tree(site.root)
     session_id = site.begin(tool, "ANTIGRAVITY", root=site.root)
     site.call(tool, "end_session", {"session_id": session_id})
 
     assert [path for path in untracked(site.root) if "audit" in path] == []
+
+
+def test_a_link_in_the_place_of_the_exclusions_of_git_is_not_followed(site: Site, tool: Workspace) -> None:
+    make_work_tree(site.root)
+    exclude = site.root / ".git" / "info" / "exclude"
+    outside = site.root.parent / "outside"
+    outside.write_text("as it was")
+    exclude.unlink(missing_ok=True)
+    exclude.symlink_to(outside)
+    site.begin(tool, "ANTIGRAVITY", root=site.root)
+
+    assert outside.read_text() == "as it was"
 
 
 def make_work_tree(folder: Path) -> None:

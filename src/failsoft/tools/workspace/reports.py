@@ -6,9 +6,12 @@ import json
 import os
 import re
 import secrets
+import stat
 import unicodedata
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from failsoft.framework.audit.trail import AuditLog
@@ -94,6 +97,32 @@ class Reports:
             "error_id": None if cause is None else cause.error_id,
             "locked": False,
         }
+
+
+def exclude_from_git(folder: Path, *patterns: str) -> None:
+    """Have git ignore what the server keeps in a folder, if it is the top of a work tree. For a worker thread.
+
+    Nothing is done where `.git/info/exclude` is a link, has several names, or cannot be written.
+
+    Args:
+        folder: The folder.
+        patterns: As in a `.gitignore`.
+    """
+    with ExitStack() as opened, suppress(OSError):
+        at = None
+        for name in (str(folder), ".git", "info"):
+            at = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+            opened.callback(os.close, at)
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+        with os.fdopen(os.open("exclude", flags, 0o644, dir_fd=at), "rb+", buffering=0) as file:
+            facts = os.fstat(file.fileno())
+            if not stat.S_ISREG(facts.st_mode) or facts.st_nlink > 1:
+                return
+            before = file.read()
+            missing = [pattern for pattern in patterns if pattern.encode() not in before.splitlines()]
+            if missing:
+                start = "\n" if before and not before.endswith(b"\n") else ""
+                file.write((start + "".join(f"{pattern}\n" for pattern in missing)).encode())
 
 
 def report_name(title: str, now: datetime) -> str:

@@ -31,7 +31,7 @@ from failsoft.tools.workspace.plans import PlanDraft, Plans
 from failsoft.tools.workspace.policies import judge, load_policies, rules_of
 from failsoft.tools.workspace.preflight import Preflight, PreflightResult
 from failsoft.tools.workspace.register import Plan, PlanRegister
-from failsoft.tools.workspace.reports import Reports, read_entries
+from failsoft.tools.workspace.reports import Reports, exclude_from_git, read_entries
 from failsoft.tools.workspace.scope import PlanCheck, lint, plan_of
 from failsoft.tools.workspace.session_files import SessionFiles, excerpt
 from failsoft.tools.workspace.sessions.roles import Power, Roles
@@ -130,6 +130,8 @@ class Workspace(BaseTool):
     ) -> typed.BegunSession:
         """Begin to work in a folder in a role. Pass the session_id that it returns with every further call."""
         folder, identity = await self.runtime.threads.run(lambda: self._gate.folder(workspace_root))
+        if self.audit is not None:
+            await self.runtime.threads.run(lambda: exclude_from_git(self.roots[0], f"/{AUDIT_LOG}*", "/.failsoft/"))
         session = await self._sessions.begin(call, role=role, workspace_root=folder, root_identity=identity)
         return {
             "session_id": session.session_id,

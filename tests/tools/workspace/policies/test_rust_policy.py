@@ -159,7 +159,8 @@ def test_code_between_any_tokens_is_found_at_its_position(before: list[str], beh
 
 
 HOSTILE = {
-    "brackets": "#[test] fn f() " + "{" * 60_000 + "x.unwrap()",
+    "brackets": "#[test] fn f() " + "{" * 100_000 + "x.unwrap()",
+    "keywords": "x.unwrap() " + "fn " * 60_000,
     "attributes": "#[test]" * 40_000 + "x.unwrap()",
     "open attributes": "#[" * 60_000 + "x.unwrap()",
     "conditions": "#[cfg(" + "all(" * 50_000 + "x.unwrap()",

@@ -123,7 +123,7 @@ def _is_for_tests(item: Any) -> bool:
 def _implied(condition: Any, *, depth: int) -> list[bool]:
     """Return for each predicate in brackets whether it holds in tests only: `any(test, feature = "x")` does not."""
     found: list[bool] = []
-    for node, following in pairwise([*condition.children, None]):
+    for node, following in pairwise(condition.children):
         if node.type == "identifier":
             name = _text(node)
             parts = _implied(following, depth=depth - 1) if depth and following.type == "token_tree" else []
@@ -285,7 +285,8 @@ class LanguagePolicy:
         spared: set[tuple[int, int]] = set()
         attributes: list[Any] = []
         root = sitter.Parser(grammar).parse(data).root_node
-        for _, captured in sitter.QueryCursor(query).matches(root):
+        found = (match for part in _parts(root) for match in sitter.QueryCursor(query).matches(part))
+        for _, captured in found:
             nodes = {name: several[0] for name, several in captured.items()}
             if "_spared" in nodes:
                 spared.add((nodes["_spared"].start_byte, nodes["_spared"].end_byte))
@@ -295,6 +296,21 @@ class LanguagePolicy:
                 places.update((nodes[rule].start_byte, rule) for rule in nodes if rule in language.advice)
         tests = language.tests_of(sorted(attributes, key=lambda node: node.start_byte))
         return places, spared.union((one.start_byte, one.end_byte) for one in tests)
+
+
+def _parts(root: Any) -> Iterator[Any]:
+    """Yield the nodes to search: a large one that does not parse in parts, as each token in it looks at all behind."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.has_error and node.descendant_count > _BROKEN_AT_MOST:
+            waiting += node.children
+        else:
+            yield node
+
+
+_BROKEN_AT_MOST = 10_000
+"""Nodes of a part that does not parse."""
 
 
 def _text(node: Any) -> str:

@@ -15,7 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.doors import PLANS_PER_AUTHOR
 from tests.server.processes import Served
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.anyio
 
 TOKENS = {name: f"the secret of {name}" for name in ("ada", "eve", "bob", "will")}
 

@@ -68,6 +68,7 @@ def test_the_version_is_printed(inside):
         (["codes", "--format", "xml"], "INVALID_PARAM", "failsoft codes --help"),
         (["call"], "INVALID_PARAM", "failsoft call --help"),
         (["serve", "docs", "--port", "many"], "INVALID_PARAM", "failsoft serve --help"),
+        (["proxy"], "INVALID_PARAM", "failsoft proxy --help"),
         (["serve", "docs", "--workers", "0"], "INVALID_PARAM", "failsoft serve --help"),
     ],
 )

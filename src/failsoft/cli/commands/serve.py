@@ -153,7 +153,8 @@ def proxy(  # noqa: PLR0913 - what an operator may set
       failsoft proxy --url http://127.0.0.1:9000/mcp --transport http
     """
     if sum((bool(command), url is not None, config is not None)) != 1:
-        raise ConfigurationError(issue="give exactly one of: a command after --, --url URL, --config FILE")
+        message = "give exactly one of: a command after --, --url URL, --config FILE"
+        raise usage(message=message, hint="failsoft proxy --help")
     from failsoft.proxy.listing import read_overrides  # noqa: PLC0415 - 0.6 s that `serve` does without
     from failsoft.proxy.serve import ProxySource, run_http, run_stdio  # noqa: PLC0415 - as above
     from failsoft.proxy.targets import check_programs, from_command, from_file, from_url  # noqa: PLC0415 - as above
@@ -272,7 +273,7 @@ def _headers(given: list[str]) -> dict[str, str]:
     for text in given:
         name, separator, value = text.partition(":")
         if not separator or not name.strip():
-            raise ConfigurationError(issue="a --header is of the form NAME:VALUE")
+            raise usage(message="a --header is of the form NAME:VALUE", hint="failsoft proxy --help")
         headers[name.strip()] = value.strip()
     return headers
 

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from failsoft.framework.errors import DocumentNotFound, InvalidParameter, NextStep
 from failsoft.framework.errors.corrections import near_names, slip_of
@@ -19,6 +19,7 @@ from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.documents.site import SitePages
 from failsoft.tools.docs.signatures import DocumentText
 
+_PREVIOUS = "the `next_cursor` of the previous answer, with the same arguments"
 _CHANGED = "no cursor: the document was changed, so begin with its first page"
 
 
@@ -144,9 +145,6 @@ def _no_section(item: Asked, document: Document) -> DocumentNotFound:
     )
 
 
-_PREVIOUS = "the `next_cursor` of the previous answer"
-
-
 class Position(NamedTuple):
     """Where a page begins.
 
@@ -160,71 +158,37 @@ class Position(NamedTuple):
     offset: int = 0
     sha256: str = ""
 
-    def encode(self, paths: Sequence[str]) -> str:
-        """Return the cursor of this position in these paths."""
-        return _encoded([_key(paths), *self])
 
-    @classmethod
-    def decode(cls, cursor: str | None, paths: Sequence[str]) -> Position:
-        """Return the position of a cursor.
-
-        Raises:
-            INVALID_PARAM: It is none of ours, or was returned for other paths.
-        """
-        if cursor is None:
-            return cls()
-        match _decoded(cursor):
-            case [str() as key, int() as document, int() as offset, str() as sha256] if (
-                key == _key(paths) and 0 <= document < len(paths) and offset >= 0
-            ):
-                return cls(document, offset, sha256)
-        raise refused_cursor(_PREVIOUS + ", with the same path")
+def next_cursor(about: Sequence[str], *facts: str | int) -> str:
+    """Return the cursor of what follows, as `next_from` reads it."""
+    return (
+        base64.urlsafe_b64encode(json.dumps([_key(about), *facts], separators=(",", ":")).encode()).decode().rstrip("=")
+    )
 
 
-class ListCursor:
-    """The cursor of a list of documents: the last path of the page before."""
+def next_from(cursor: str | None, about: Sequence[str], first: tuple[Any, ...], places: int = 0) -> tuple[Any, ...]:
+    """Return the facts of a cursor.
 
-    @staticmethod
-    def encode(path: str) -> str:
-        """Return the cursor behind a path."""
-        return _encoded([path])
+    Args:
+        cursor: What the caller sent; None for the beginning.
+        about: What was listed: the cursor of something else is refused.
+        first: The facts of the beginning, and so their types. Numbers are never negative.
+        places: The number that a first fact has to be below if it is a number.
 
-    @staticmethod
-    def decode(cursor: str | None) -> str:
-        """Return the path behind which the list goes on; empty for its beginning.
-
-        Raises:
-            INVALID_PARAM: It is none of ours.
-        """
-        if cursor is None:
-            return ""
-        match _decoded(cursor):
-            case [str() as path]:
-                return path
+    Raises:
+        INVALID_PARAM: It is none of ours, or was returned for something else.
+    """
+    if cursor is None:
+        return first
+    try:
+        key, *facts = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except (ValueError, TypeError, RecursionError):
+        key, facts = None, []
+    is_ours = key == _key(about) and [*map(type, facts)] == [*map(type, first)]
+    numbers = [fact for fact in facts if isinstance(fact, int)]
+    if not is_ours or min(numbers, default=0) < 0 or numbers[:1] >= [places]:
         raise refused_cursor(_PREVIOUS)
-
-
-class ResourceCursor:
-    """The cursor of the list of resources: the place of a project, and the last path of the page before."""
-
-    @staticmethod
-    def encode(project: int, path: str) -> str:
-        """Return the cursor behind a path of a project."""
-        return _encoded([project, path])
-
-    @staticmethod
-    def decode(cursor: str | None, projects: int) -> tuple[int, str]:
-        """Return the project and the path behind which the list goes on.
-
-        Raises:
-            INVALID_PARAM: It is none of ours.
-        """
-        if cursor is None:
-            return 0, ""
-        match _decoded(cursor):
-            case [int() as project, str() as path] if 0 <= project < projects:
-                return project, path
-        raise refused_cursor(_PREVIOUS)
+    return tuple(facts)
 
 
 def refused_cursor(expected: str) -> InvalidParameter:
@@ -246,16 +210,5 @@ def page_end(content: str, start: int, bytes_at_most: int) -> int:
     return behind_line if behind_line > start else end
 
 
-def _key(paths: Sequence[str]) -> str:
-    return hashlib.sha256("\0".join(paths).encode(errors="surrogatepass")).hexdigest()[:12]
-
-
-def _encoded(facts: list[str | int]) -> str:
-    return base64.urlsafe_b64encode(json.dumps(facts, separators=(",", ":")).encode()).decode().rstrip("=")
-
-
-def _decoded(cursor: str) -> object:
-    try:
-        return json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-    except (ValueError, RecursionError):
-        return None
+def _key(about: Sequence[str]) -> str:
+    return hashlib.sha256("\0".join(about).encode(errors="surrogatepass")).hexdigest()[:12]

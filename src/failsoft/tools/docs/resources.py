@@ -13,7 +13,7 @@ from failsoft.tools.docs import signatures as take
 from failsoft.tools.docs.missing import not_found
 from failsoft.tools.docs.project import Project
 from failsoft.tools.docs.projects import Projects
-from failsoft.tools.docs.reading import Asked, ResourceCursor, asked, read_asked
+from failsoft.tools.docs.reading import Asked, asked, next_cursor, next_from, read_asked
 from failsoft.tools.docs.search import tables as lookup
 from failsoft.tools.docs.signatures import ListedDocument
 
@@ -68,7 +68,7 @@ class DocumentResources(BaseTool):
     async def documents(self, call: Call, cursor: take.Cursor = None) -> ResourcePage:
         """Return the documents of the projects that this server knows."""
         projects = self.projects.all()
-        place, behind = ResourceCursor.decode(cursor, len(projects))
+        place, behind = next_from(cursor, ["resources"], (0, ""), len(projects))
         if not projects:
             return ResourcePage(resources=[])
         chosen = projects[place]
@@ -77,9 +77,9 @@ class DocumentResources(BaseTool):
         )
         page = ResourcePage(resources=[_listed_resource(chosen, item) for item in listed])
         if more:
-            page["next_cursor"] = ResourceCursor.encode(place, listed[-1]["path"])
+            page["next_cursor"] = next_cursor(["resources"], place, listed[-1]["path"])
         elif place + 1 < len(projects):
-            page["next_cursor"] = ResourceCursor.encode(place + 1, "")
+            page["next_cursor"] = next_cursor(["resources"], place + 1, "")
         return page
 
     @completion(document, "path")

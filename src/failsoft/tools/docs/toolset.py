@@ -21,7 +21,7 @@ from failsoft.tools.docs.missing import alternate_paths
 from failsoft.tools.docs.project import Project, search_external
 from failsoft.tools.docs.projects import Projects
 from failsoft.tools.docs.promotion import promote
-from failsoft.tools.docs.reading import ListCursor, Position, read_page, split_anchor
+from failsoft.tools.docs.reading import Position, next_cursor, next_from, read_page, split_anchor
 from failsoft.tools.docs.resources import DocumentResources
 from failsoft.tools.docs.search import tables as lookup
 from failsoft.tools.docs.search.corrections import corrected_query, lacked, what_would_hit
@@ -156,14 +156,14 @@ class Docs(DocumentResources):
     ) -> DocumentList:
         """Return documents in the order of their paths, with titles, types and levels, in pages of `limit`."""
         chosen = await self.projects.of(call, project)
-        begin, behind = _beginning(prefix), ListCursor.decode(cursor)
+        begin, (behind,) = _beginning(prefix), next_from(cursor, ["documents"], ("",))
         documents, total, more = await self.ask(
             call, chosen, lambda index: lookup.list_documents(index, doc_type, begin, limit, behind=behind)
         )
         call.documents_processed = len(documents)
         listed = DocumentList(documents=documents, total=total)
         if more:
-            listed["next_cursor"] = ListCursor.encode(documents[-1]["path"])
+            listed["next_cursor"] = next_cursor(["documents"], documents[-1]["path"])
         return listed
 
     @operation(read_only=True, open_world=False, title="List document types")
@@ -308,7 +308,7 @@ class Docs(DocumentResources):
 
     def _read(self, call: Call, project: Project, path: str | list[str], cursor: str | None) -> Documentation:
         paths = [path] if isinstance(path, str) else path
-        position = Position.decode(cursor, paths)
+        position = Position(*next_from(cursor, paths, Position(), len(paths)))
         limit = call.data_limit_bytes
         size = self.settings.page_bytes if limit is None else min(self.settings.page_bytes, limit // _SHARE_OF_DATA)
         texts, following, warnings = self.found(call, project, paths, lambda items: read_page(items, position, size))
@@ -317,7 +317,7 @@ class Docs(DocumentResources):
         call.documents_processed = len(texts)
         answer = Documentation(documents=texts)
         if following is not None:
-            answer["next_cursor"] = following.encode(paths)
+            answer["next_cursor"] = next_cursor(paths, *following)
         return answer
 
     async def _search(

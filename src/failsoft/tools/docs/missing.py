@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
+from failsoft.framework.call.call import Call
 from failsoft.framework.errors import DocumentNotFound, InvalidParameter, NextStep, ToolError
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.text import quoted
@@ -13,6 +14,7 @@ from failsoft.recovery.strategies.alternate_paths import Alternate, Rule, spelle
 from failsoft.tools.docs.documents.paths import address, folded, is_document, names_of, without_ending
 from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.git_history import GitHistory
+from failsoft.tools.docs.project import Project
 from failsoft.tools.docs.reading import Asked
 from failsoft.tools.docs.search.index import DocumentIndex
 from failsoft.tools.docs.search.query import parse_query, plain_words
@@ -28,32 +30,9 @@ from failsoft.tools.docs.search.tables import (
     paths_named,
 )
 
+T = TypeVar("T")
 _NAMED_AT_MOST = 10
 _PATH_ADVICE = "paths are relative to the documentation root"
-
-
-class SearchedFolder(Protocol):
-    """What is needed of an external folder."""
-
-    @property
-    def root(self) -> DocumentRoot:
-        """Its documents."""
-
-    @property
-    def index(self) -> DocumentIndex:
-        """The index over them."""
-
-
-class Searched(SearchedFolder, Protocol):
-    """What is needed of a project."""
-
-    @property
-    def external(self) -> Sequence[SearchedFolder]:
-        """The folders of documentation by others."""
-
-    @property
-    def history(self) -> GitHistory:
-        """Their renames."""
 
 
 class Advice(NamedTuple):
@@ -64,8 +43,33 @@ class Advice(NamedTuple):
     meant: str | None = None
 
 
+def with_documents(call: Call, project: Project, paths: Sequence[str], work: Callable[[list[Asked]], T]) -> T:
+    """Return what comes of the documents at these paths, if there are all of them.
+
+    Raises:
+        DOC_NOT_FOUND: With every path that is missing, and what may have been meant.
+    """
+    items = [project.asked(path) for path in paths]
+    missing = [item for item in items if not item.root.exists(item.names)]
+    if not missing:
+        try:
+            return work(items)
+        except DocumentNotFound as error:
+            if error.next_step is not None or len(items) > 1:  # of a section that is missing
+                raise
+            missing = items
+    given = call.arguments.get("project")
+    is_list = isinstance(call.arguments.get("path"), list)
+    raise not_found(project, missing, {"project": given} if given is not None else {}, items if is_list else ())
+
+
+async def with_document(call: Call, project: Project, path: str, work: Callable[[Asked], T]) -> T:
+    """Return what comes of the document at a path, found in a thread; see `with_documents`."""
+    return await call.bound.threads.run(lambda: with_documents(call, project, [path], lambda items: work(items[0])))
+
+
 def not_found(
-    project: Searched, missing: Sequence[Asked], arguments: Mapping[str, Any], every: Sequence[Asked] = ()
+    project: Project, missing: Sequence[Asked], arguments: Mapping[str, Any], every: Sequence[Asked] = ()
 ) -> DocumentNotFound:
     """Return the error for these documents.
 
@@ -94,7 +98,7 @@ def not_found(
     return DocumentNotFound(path=first.path, message=message, suggestions=suggestions, next_step=step)
 
 
-def _advice(project: Searched, item: Asked) -> Advice:
+def _advice(project: Project, item: Asked) -> Advice:
     """Return the advice for a missing document, in the terms of the caller.
 
     Where another path certainly leads to it, the recovery serves that, and nothing else is looked for.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
+from failsoft.framework.call.call import Call
 from failsoft.framework.errors import NextStep
 from failsoft.tools.docs.config import DEFAULT_LEVELS, ProjectConfig
 from failsoft.tools.docs.doc_types import DocTypes
@@ -15,12 +17,15 @@ from failsoft.tools.docs.documents.document import Document
 from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.errors import ExternalDocsNotConfigured
 from failsoft.tools.docs.git_history import GitHistory
+from failsoft.tools.docs.reading import Asked, asked
+from failsoft.tools.docs.search.corrections import corrected_query, lacked, what_would_hit
 from failsoft.tools.docs.search.index import DocumentIndex, IndexOptions
 from failsoft.tools.docs.search.query import Query
 from failsoft.tools.docs.search.ranking import search
-from failsoft.tools.docs.search.tables import Scope
-from failsoft.tools.docs.signatures import ExternalHit, ExternalResults
+from failsoft.tools.docs.search.tables import IndexConnection, Scope
+from failsoft.tools.docs.signatures import ExternalHit, ExternalResults, SearchResults
 
+T = TypeVar("T")
 EXTERNAL_PREFIX = "external:"
 """Paths of external documents: `external:NAME/guide/intro.md`."""
 
@@ -78,6 +83,25 @@ class Project:
         place = Path(self.root.root, path).resolve()
         return any(place.is_relative_to(folder.root.root.resolve()) for folder in self.external)
 
+    def asked(self, path: str) -> Asked:
+        """Return what a path asks for, in the project or in one of its external folders.
+
+        Raises:
+            INVALID_PARAM: The path is malformed.
+        """
+        external = self.external_folder(path)
+        if external is None:
+            return asked(path, self.root)
+        folder, inner = external
+        return asked(inner, folder.root, path[: len(path) - len(inner)])
+
+    async def ask(self, call: Call, question: Callable[[IndexConnection], T]) -> T:
+        """Return what a question finds in the index; its warnings go to the caller."""
+        answer: T = await self.index.within(call, lambda: self.index.ask(question))
+        for warning in self.index.take_warnings():
+            call.warn(warning)
+        return answer
+
     def close(self) -> None:
         """Close the indexes."""
         for index in (self.index, *(folder.index for folder in self.external)):
@@ -105,6 +129,22 @@ def level_of(front_matter: dict[str, object], levels: Sequence[str]) -> str:
         if isinstance(value, str) and value in levels:
             return value
     return levels[0]
+
+
+def search_words(index: DocumentIndex, query: Query, scope: Scope) -> tuple[SearchResults, list[str]]:
+    """Return what a query finds, with words that no document has corrected, and what callers should know of it."""
+
+    def find(connection: IndexConnection) -> tuple[SearchResults, list[str]]:
+        better, corrections = corrected_query(connection, query)
+        found = search(connection, better, scope)
+        claims = [f'No document has "{word}"; searched for "{meant}".' for word, meant in corrections.replaced.items()]
+        if found["matched"] == "any_word" and found["total"]:
+            lacking = lacked(corrections.missing) or "all the words"
+            claims.append(f"No document has {lacking}; these have some of the query's words.")
+        return found, claims if found["results"] else claims + what_would_hit(connection, query, scope)
+
+    found, claims = index.ask_current(find, lambda found: found[0]["results"], lambda found: bool(found[1]))
+    return found, [] if index.is_behind else claims  # a document not yet indexed may have the words
 
 
 def search_external(project: Project, query: Query, text: str, limit: int) -> ExternalResults:

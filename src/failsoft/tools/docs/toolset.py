@@ -9,7 +9,9 @@ from pathlib import Path
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.operation import operation
 from failsoft.framework.call.runtime import Runtime
+from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import ConfigurationError, ToolError
+from failsoft.framework.offers import ResourceContent, ResourcePage, completion, resource
 from failsoft.framework.safe.author_reports import logger
 from failsoft.recovery.strategies.alternate_paths import Alternate
 from failsoft.recovery.strategies.retry import Retry
@@ -17,20 +19,18 @@ from failsoft.tools.docs import signatures as take
 from failsoft.tools.docs.doc_types import known_level, listed_types, not_declared, require_types, validate
 from failsoft.tools.docs.documents.paths import names_of
 from failsoft.tools.docs.documents.root import DOCUMENT_BYTES_AT_MOST
-from failsoft.tools.docs.missing import alternate_paths
-from failsoft.tools.docs.project import Project, search_external
+from failsoft.tools.docs.missing import alternate_paths, with_document, with_documents
+from failsoft.tools.docs.project import Project, search_external, search_words
 from failsoft.tools.docs.projects import Projects
 from failsoft.tools.docs.promotion import promote
 from failsoft.tools.docs.reading import Position, next_cursor, next_from, read_page, split_anchor
-from failsoft.tools.docs.resources import DocumentResources
+from failsoft.tools.docs.resources import list_resources, matching_paths, read_resource
 from failsoft.tools.docs.search import tables as lookup
-from failsoft.tools.docs.search.corrections import corrected_query, lacked, what_would_hit
 from failsoft.tools.docs.search.database import PostgresDatabase
 from failsoft.tools.docs.search.embedders import embedder_for
 from failsoft.tools.docs.search.meaning import LexicalInstead, SemanticSearch
-from failsoft.tools.docs.search.query import PlainWords, Query, parse_query
-from failsoft.tools.docs.search.ranking import search
-from failsoft.tools.docs.search.tables import IndexConnection, Scope
+from failsoft.tools.docs.search.query import PlainWords, parse_query
+from failsoft.tools.docs.search.tables import Scope
 from failsoft.tools.docs.signatures import (
     ActivatedProject,
     DocsSettings,
@@ -50,7 +50,7 @@ _WARM_UP_AFTER_S = 0.5
 """The server answers its first requests before the index takes its time; a search meanwhile does not wait for this."""
 
 
-class Docs(DocumentResources):
+class Docs(BaseTool):
     """Documentation: search it, read pages or sections, list what there is.
 
     Usual order: activate_project where no project is current; search_documents, or list_documents; get_documentation
@@ -114,8 +114,8 @@ class Docs(DocumentResources):
         """Begin to work on a documentation project, given its config.json. Pass the `project` that it returns on."""
         call.read_only = True
         project = await self.projects.activate(call, config_path)
-        documents, named = await self.ask(
-            call, project, lambda index: (lookup.count_documents(index), lookup.own_types(index))
+        documents, named = await project.ask(
+            call, lambda index: (lookup.count_documents(index), lookup.own_types(index))
         )
         for kind in filter(project.types.is_undeclared, named):
             call.warn(not_declared(kind, named[kind]))
@@ -157,8 +157,8 @@ class Docs(DocumentResources):
         """Return documents in the order of their paths, with titles, types and levels, in pages of `limit`."""
         chosen = await self.projects.of(call, project)
         begin, (behind,) = _beginning(prefix), next_from(cursor, ["documents"], ("",))
-        documents, total, more = await self.ask(
-            call, chosen, lambda index: lookup.list_documents(index, doc_type, begin, limit, behind=behind)
+        documents, total, more = await chosen.ask(
+            call, lambda index: lookup.list_documents(index, doc_type, begin, limit, behind=behind)
         )
         call.documents_processed = len(documents)
         listed = DocumentList(documents=documents, total=total)
@@ -170,7 +170,7 @@ class Docs(DocumentResources):
     async def list_doc_types(self, call: Call, project: take.ProjectName = None) -> DocTypeList:
         """Return the document types of the project, and how many documents have each: values for filters."""
         chosen = await self.projects.of(call, project)
-        counts = await self.ask(call, chosen, lookup.document_types)
+        counts = await chosen.ask(call, lookup.document_types)
         return DocTypeList(doc_types=listed_types(chosen.types, counts))
 
     @operation(
@@ -197,8 +197,8 @@ class Docs(DocumentResources):
         if mode != "lexical":
             found = await self.meaning.search(call, chosen.index, query, parsed, scope, mode)
         else:
-            found, claims = await self._search(call, chosen, parsed, scope)
-            for claim in () if chosen.index.is_behind else claims:  # a document not yet indexed may have the words
+            found, claims = await chosen.index.within(call, lambda: search_words(chosen.index, parsed, scope))
+            for claim in claims:
                 call.warn(claim)
         for warning in chosen.index.take_warnings():
             call.warn(warning)
@@ -211,9 +211,7 @@ class Docs(DocumentResources):
     ) -> ValidatedDocument:
         """Check a document's front matter against the schema of its type; all faults come with their lines."""
         chosen = await self.projects.of(call, project)
-        return await call.bound.threads.run(
-            lambda: self.found(call, chosen, [path], lambda items: validate(call, chosen.types, items[0]))
-        )
+        return await with_document(call, chosen, path, lambda item: validate(call, chosen.types, item))
 
     @operation(open_world=False, destructive=False, idempotent=True, title="Promote a document")
     async def promote_document(
@@ -228,13 +226,9 @@ class Docs(DocumentResources):
         call.read_only = True  # until the file is about to be replaced
         chosen = await self.projects.of(call, project)
         known_level(chosen.levels, level)
-        return await call.bound.threads.run(
-            lambda: self.found(
-                call,
-                chosen,
-                [path],
-                lambda names: promote(call, chosen, names[0], level, expected_hash, state_folder=self._state_folder),
-            )
+        folder = self._state_folder
+        return await with_document(
+            call, chosen, path, lambda item: promote(call, chosen, item, level, expected_hash, state_folder=folder)
         )
 
     @operation(
@@ -286,6 +280,26 @@ class Docs(DocumentResources):
         suffix = f"#{anchor}" if anchor else ""
         return [Alternate(item.path + suffix, item.rule) for item in found]
 
+    @resource("docs://{project}/{+path}", title="Document", mime_type="text/markdown")
+    async def document(self, call: Call, project: str, path: take.DocPath) -> ResourceContent:
+        """A document of a project, or the section that `#anchor` names."""
+        return await read_resource(call, await self.projects.of(call, project), path)
+
+    @document.list
+    async def documents(self, call: Call, cursor: take.Cursor = None) -> ResourcePage:
+        """Return the documents of the projects that this server knows."""
+        return await list_resources(call, self.projects.all(), cursor)
+
+    @completion(document, "path")
+    async def complete_path(self, call: Call, value: str, arguments: dict[str, str] | None = None) -> list[str]:
+        """Return the paths that begin with what was typed, then those that contain it."""
+        return await matching_paths(call, await self.projects.of(call, (arguments or {}).get("project")), value)
+
+    @completion(document, "project")
+    async def complete_project(self, value: str) -> list[str]:
+        """Return the projects whose handle begins with what was typed."""
+        return [item.handle for item in self.projects.all() if item.handle.startswith(value.casefold())]
+
     async def startup(self) -> None:
         """Build the search index soon after, without waiting for it."""
         if self.projects.implicit is not None:
@@ -311,7 +325,9 @@ class Docs(DocumentResources):
         position = Position(*next_from(cursor, paths, Position(), len(paths)))
         limit = call.data_limit_bytes
         size = self.settings.page_bytes if limit is None else min(self.settings.page_bytes, limit // _SHARE_OF_DATA)
-        texts, following, warnings = self.found(call, project, paths, lambda items: read_page(items, position, size))
+        texts, following, warnings = with_documents(
+            call, project, paths, lambda items: read_page(items, position, size)
+        )
         for warning in warnings:
             call.warn(warning)
         call.documents_processed = len(texts)
@@ -320,30 +336,9 @@ class Docs(DocumentResources):
             answer["next_cursor"] = next_cursor(paths, *following)
         return answer
 
-    async def _search(
-        self, call: Call, project: Project, query: Query, scope: Scope
-    ) -> tuple[SearchResults, list[str]]:
-        """Return what a query finds, with words that no document has corrected, and what callers should know of it."""
-
-        def find(connection: IndexConnection) -> tuple[SearchResults, list[str]]:
-            better, corrections = corrected_query(connection, query)
-            found = search(connection, better, scope)
-            claims = [
-                f'No document has "{word}"; searched for "{meant}".' for word, meant in corrections.replaced.items()
-            ]
-            if found["matched"] == "any_word" and found["total"]:
-                lacking = lacked(corrections.missing) or "all the words"
-                claims.append(f"No document has {lacking}; these have some of the query's words.")
-            return found, claims if found["results"] else claims + what_would_hit(connection, query, scope)
-
-        return await project.index.within(
-            call,
-            lambda: project.index.ask_current(find, lambda found: found[0]["results"], lambda found: bool(found[1])),
-        )
-
     async def _require_types(self, call: Call, project: str | None, given: Sequence[tuple[str, str]]) -> None:
         chosen = await self.projects.of(call, project)
-        counts = await self.ask(call, chosen, lookup.document_types)
+        counts = await chosen.ask(call, lookup.document_types)
         require_types(chosen.types, counts, given)
 
 

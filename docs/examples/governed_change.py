@@ -56,12 +56,12 @@ class Agent:
 
 # --8<-- [start:person]
 async def in_a_terminal(*command: str) -> None:
-    """Run a command of failsoft as the person would, and print its last line."""
+    """Run a command of failsoft as the person would, and print its first line."""
     person = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "failsoft", *command, stdout=asyncio.subprocess.PIPE
     )
     said, _ = await person.communicate()
-    print("failsoft", *command[:2], "->", said.decode().splitlines()[-1])
+    print("failsoft", *command[:2], "->", said.decode().splitlines()[0])
 
 
 # --8<-- [end:person]
@@ -109,7 +109,8 @@ async def main() -> None:
 
         # --8<-- [start:audit]
         log = await planner.call("read_audit_log", limit=50)
-        print("read_audit_log:", log["chain"], [entry["error_code"] or entry["tool_name"] for entry in log["entries"]])
+        print("read_audit_log:", *[entry["error_code"] or entry["tool_name"] for entry in log["entries"]])
+        await in_a_terminal("audit", "verify", str(folder / "audit-log.jsonl"))
         for agent in (planner, worker):
             await agent.call("end_session")
         await worker.call("read_file", path="till.py")

@@ -126,7 +126,8 @@ def _load_yaml(block: str) -> dict[str, Any]:
     if not isinstance(data, dict):
         msg = "The front matter is not a map of names to values."
         raise _UnfitError(msg)
-    return _as_json(data)
+    fields: dict[Any, Any] = data
+    return _as_json(fields)
 
 
 @lru_cache(maxsize=1)

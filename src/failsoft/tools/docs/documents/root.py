@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -154,7 +154,7 @@ class DocumentRoot:
         return frozenset()
 
     @contextmanager
-    def opened(self) -> Iterator[int]:
+    def opened(self) -> Generator[int]:
         """Open the root for listing.
 
         Raises:

@@ -115,7 +115,7 @@ class SitePages:
     def _names(self, folder: str) -> frozenset[str]:
         known = self._listed.get(folder)
         if known is None:
-            known = self._root.names(folder) if len(self._listed) < _FOLDERS_AT_MOST else frozenset()
+            known = self._root.names(folder) if len(self._listed) < _FOLDERS_AT_MOST else frozenset[str]()
             self._listed[folder] = known
         return known
 

@@ -42,6 +42,7 @@ CREATE INDEX documents_path ON documents USING hash (path);
 CREATE INDEX documents_folded ON documents USING hash (folded);
 CREATE INDEX documents_address ON documents USING hash (address);
 CREATE INDEX documents_name ON documents USING hash (name);
+CREATE INDEX documents_size ON documents (size);
 CREATE TABLE aliases (address TEXT NOT NULL, document BIGINT NOT NULL);
 CREATE INDEX aliases_address ON aliases USING hash (address);
 CREATE INDEX aliases_document ON aliases (document);

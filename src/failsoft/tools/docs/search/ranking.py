@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence, Set as AbstractSet
 from functools import cache
-from heapq import nlargest, nsmallest
+from heapq import nlargest
 from itertools import islice
 from typing import NamedTuple
 
@@ -133,7 +133,7 @@ _POOL = 64
 """Matches that are ranked by BM25F; of more, those with the rarest words, above all in title and headings."""
 _HEADS_WEIGHT = 0.5
 """What a word in title, path, description or headings adds to the choice of these, where one in the text adds 1."""
-_ROWS_AT_MOST = 5_000
+_ROWS_AT_MOST = 500
 """Values of one statement."""
 _ENOUGH = 10
 """Pages with all words below which those with any of them are looked for as well, however few are returned."""
@@ -211,13 +211,23 @@ def _best(connection: IndexConnection, rows: set[int], scores: dict[int, float],
         return rows
     least = nlargest(count, map(scores.__getitem__, rows))[-1]
     chosen = {row for row in rows if scores[row] > least}
-    equal = [row for row in rows if scores[row] == least]
-    firsts: list[tuple[int, str, int]] = []
-    for start in range(0, len(equal), _ROWS_AT_MOST):
-        some = equal[start : start + _ROWS_AT_MOST]
-        sql = f"SELECT size, path, id FROM documents WHERE id IN ({', '.join('?' * len(some))})"  # noqa: S608 - only ?
-        firsts = nsmallest(count - len(chosen), [*firsts, *connection.execute(sql, some)])
-    return chosen.union(row for *_, row in firsts)
+    equal = {row for row in rows if scores[row] == least}
+    return chosen.union(_shortest(connection, equal, count - len(chosen)))
+
+
+def _shortest(connection: IndexConnection, rows: set[int], count: int) -> list[int]:
+    """Return so many of the rows by size and path; of very many, the first documents in that order hold enough."""
+    where, values = "1 = 1", list[int]()
+    limit = 8 * count
+    if len(rows) <= _ROWS_AT_MOST:
+        where, values, limit = f"id IN ({', '.join('?' * len(rows))})", list(rows), count
+    while True:
+        sql = f"SELECT id FROM documents WHERE {where} ORDER BY size, path LIMIT ?"  # noqa: S608 - only ?
+        read = connection.execute(sql, (*values, limit)).fetchall()
+        found = [row for (row,) in read if row in rows]
+        if len(found) >= count or len(read) < limit or where != "1 = 1":
+            return found[:count]
+        limit *= 8
 
 
 def reaching(hits: Sequence[ScoredRow], least: float) -> list[ScoredRow]:

@@ -38,6 +38,7 @@ CREATE TABLE documents (
 CREATE INDEX documents_folded ON documents (folded);
 CREATE INDEX documents_address ON documents (address);
 CREATE INDEX documents_name ON documents (name);
+CREATE INDEX documents_size ON documents (size, path);
 CREATE INDEX documents_doc_type ON documents (doc_type, path);
 CREATE TABLE aliases (address TEXT NOT NULL, document INTEGER NOT NULL);
 CREATE INDEX aliases_address ON aliases (address);

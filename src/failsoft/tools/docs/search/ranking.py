@@ -122,10 +122,9 @@ def _share_of(page: Page, root: str, means: Sequence[float], *, is_prefix: bool 
     forms = None if is_prefix else {root}
     counted = 0.0
     for text, weight, length_share, mean in zip(page.fields, _WEIGHTS, _LENGTH_SHARES, means, strict=True):
-        if root not in text:
-            continue
-        count = sum(1 for _ in islice(places_of(text, root, forms, _LOOKS_AT_MOST), _COUNTED_AT_MOST))
-        counted += weight * count / (1 - length_share + length_share * len(text) / mean)
+        if root in text:
+            count = len(list(islice(places_of(text, root, forms, _LOOKS_AT_MOST), _COUNTED_AT_MOST)))
+            counted += weight * count / (1 - length_share + length_share * len(text) / mean)
     return counted / (counted + _SATURATION)
 
 
@@ -176,7 +175,8 @@ def rank(connection: IndexConnection, query: Query, scope: Scope) -> tuple[list[
     if not found:
         return [], 0, True
     scores = _first_scores(rows_of, found, query.terms, documents)
-    chosen = _best(connection, complete, scores, pool) | _best(connection, found, scores, pool)
+    best = _best(connection, complete, scores, pool)
+    chosen = best | _best(connection, found - best, scores, pool - len(best))
     pages = sorted(pages_of(connection, list(chosen)), key=lambda page: page.path)
     terms = terms_of(rows_of, query, documents)
     ranks = relevance(pages, terms)
@@ -207,8 +207,8 @@ def _first_scores(rows_of: RowsOf, rows: set[int], terms: Sequence[str], documen
 
 def _best(connection: IndexConnection, rows: set[int], scores: dict[int, float], count: int) -> set[int]:
     """Return the rows of the best scores: of equals the shortest, then the first path, whatever the store."""
-    if len(rows) <= count:
-        return rows
+    if not count or len(rows) <= count:
+        return rows if count else set()
     least = nlargest(count, map(scores.__getitem__, rows))[-1]
     chosen = {row for row in rows if scores[row] > least}
     equal = {row for row in rows if scores[row] == least}

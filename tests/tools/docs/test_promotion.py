@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from failsoft import Runtime, Settings
 from failsoft.tools.docs import Docs, SchemaValidationFailed
+from failsoft.tools.files import Files, Roots
 from tests.doors import index_module as index, read_front_matter, with_level
 
 LEVELS = ("standard", "important", "critical", "needs review")
@@ -102,6 +104,22 @@ class TestOnDisk:
         right = hashlib.sha256(before).hexdigest()
         answer = self.call(docs, "promote_document", path="a.md", level="critical", expected_hash=right)
         assert answer["data"]["sha256"] == hashlib.sha256((tmp_path / "docs/a.md").read_bytes()).hexdigest()
+
+    def test_a_call_that_ran_out_of_time_while_it_waited_for_the_file_never_writes(self, tmp_path: Path) -> None:
+        page, state = tmp_path / "docs/a.md", tmp_path / "state"
+        page.parent.mkdir()
+        page.write_text("Text\n")
+        before = page.read_bytes()
+        runtime = Runtime(settings=Settings(default_timeout_s=0.2))
+        hasty = Docs(page.parent, cache_dir=tmp_path / "cache", state_folder=state, runtime=runtime)
+        files = Files(Roots([page.parent]), state_folder=state)
+        with files.transaction([str(page)]):
+            error = self.call(hasty, "promote_document", path="a.md", level="critical")["error"]
+        assert (error["code"], error["effect"]) == ("DEADLINE_EXCEEDED", "none")
+        while runtime.threads.abandoned:
+            pass  # the call goes on in its thread until it has the file, or gives up
+        assert page.read_bytes() == before
+        hasty.projects.close()
 
     def test_a_misspelt_level_is_asked_about_and_not_corrected(self, docs: Docs) -> None:
         error = self.call(docs, "promote_document", path="a.md", level="critcal")["error"]

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from failsoft.framework.call import CallContext
-from failsoft.framework.errors import Effect, NextStep, Overloaded, PermissionDenied, ToolError
+from failsoft.framework.errors import DeadlineExceeded, Effect, NextStep, Overloaded, PermissionDenied, ToolError
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.normalize import normalize
+from failsoft.framework.threads import is_given_up
 from failsoft.tools.docs.documents.document import decoded
 from failsoft.tools.docs.documents.front_matter import FrontMatter, read_front_matter
 from failsoft.tools.docs.errors import ExternalDocsNotPromotable, SchemaValidationFailed
@@ -139,7 +140,7 @@ def promote(
     item.root.read(item.names)  # refuses what is no document
     files = Files(item.root.roots(), state_folder=state_folder)
     try:
-        with files.transaction([path]) as work:
+        with files.transaction([path], give_up=is_given_up) as work:
             data = work.read(path, bytes_at_most=item.root.document_bytes_at_most).data
             before = hashlib.sha256(data).hexdigest()
             if expected_hash is not None and before != expected_hash:
@@ -150,7 +151,9 @@ def promote(
             if written != data:
                 work.replace(path, written)
                 call.read_only = False
-                work.commit()
+                (done,) = work.commit()
+                if done.warning is not None:
+                    call.warn(done.warning)
     except FileFault as fault:
         raise _ERRORS.to_error(fault, item.path) from fault
     if written != data:
@@ -176,6 +179,7 @@ def _outside(_: FileFault, path: str) -> ToolError:
 _ERRORS: FaultTable[str] = FaultTable(
     {
         "changed": lambda fault, path: _changed(path, fault.effect),
+        "given_up": lambda _, __: DeadlineExceeded(message="The call was given up before anything was written."),
         "outside": _outside,
         "several_names": _outside,
         "locked": lambda _, path: Overloaded(message=f'"{path}" is in use by another call.', retry_after_seconds=1.0),

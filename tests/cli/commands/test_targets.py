@@ -63,32 +63,35 @@ def start(folder):
         yield lambda *arguments, **options: servers.enter_context(serving(folder, *arguments, **options))[0]
 
 
-def test_a_running_server_is_a_target(start, run):
+def test_a_running_server_is_a_target(start, inside):
     url = start("--app", "library:Library")
-    assert run("call", "get_book", "title=Dune", "--url", url).json["data"] == 2
-    failed = run("call", "list_books", "limit=many", "--url", url)
+    assert inside("call", "get_book", "title=Dune", "--url", url).json["data"] == 2
+    failed = inside("call", "list_books", "limit=many", "--url", url)
     assert (failed.code, failed.json["error"]["code"]) == (ExitCode.FAILED, "INVALID_PARAM")
-    assert [tool["name"] for tool in run("tools", "--json", "--url", url).json["tools"]] == ["get_book", "list_books"]
-    assert run("lint", "--url", url).code == ExitCode.OK
-    unknown = run("call", "get_bok", "--url", url)
+    assert [tool["name"] for tool in inside("tools", "--json", "--url", url).json["tools"]] == [
+        "get_book",
+        "list_books",
+    ]
+    assert inside("lint", "--url", url).code == ExitCode.OK
+    unknown = inside("call", "get_bok", "--url", url)
     assert (unknown.code, unknown.out) == (ExitCode.FAILED, "")
     assert "get_book" in unknown.err
 
 
-def test_a_token_is_asked_for_and_sent(start, run):
+def test_a_token_is_asked_for_and_sent(start, inside):
     url = start("--app", "library:Library", env={"FAILSOFT_AUTH_TOKEN": "swordfish-0123456789"})
-    refused = run("tools", "--url", url)
+    refused = inside("tools", "--url", url)
     assert refused.code == ExitCode.FAILED
     assert refused.err.startswith(f"UNAUTHENTICATED: {url}/mcp asks for a token.\n")
     assert "ExceptionGroup" not in refused.err
-    refused = run("tools", "--url", url, "--token", "marlin-0123456789")
+    refused = inside("tools", "--url", url, "--token", "marlin-0123456789")
     assert refused.err.startswith(f"UNAUTHENTICATED: {url}/mcp does not accept this token.\n")
-    assert run("tools", "--url", url, "--token", "swordfish-0123456789").code == ExitCode.OK
-    assert run("tools", "--url", url, env={"FAILSOFT_TOKEN": "swordfish-0123456789"}).code == ExitCode.OK
+    assert inside("tools", "--url", url, "--token", "swordfish-0123456789").code == ExitCode.OK
+    assert inside("tools", "--url", url, env={"FAILSOFT_TOKEN": "swordfish-0123456789"}).code == ExitCode.OK
 
 
-def test_where_nothing_answers_is_said(run):
-    ran = run("tools", "--url", "http://127.0.0.1:1")
+def test_where_nothing_answers_is_said(inside):
+    ran = inside("tools", "--url", "http://127.0.0.1:1")
     assert ran.code == ExitCode.FAILED
     assert ran.err.startswith("UNAVAILABLE: No MCP server answers at http://127.0.0.1:1/mcp")
 

@@ -61,7 +61,7 @@ UNITS = [
     ),
 ]
 POLICIES = {"generic": "a.txt", "rust": "a.rs", "python": "a.py", "typescript": "a.ts"}
-PARSING = {"python", "typescript"}
+PARSING = {"python", "rust", "typescript"}
 CODE = [
     "eval(x)\n",
     "try:\n    f()\nexcept E:\n    pass\n",

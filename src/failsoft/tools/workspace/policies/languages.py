@@ -42,7 +42,7 @@ class Language:
     advice: Mapping[str, str]
     spared: frozenset[str] = frozenset()
     is_found: Callable[[Mapping[str, Any], bytes], bool]
-    tests_of: Callable[[Iterable[Any]], Iterator[Any]] = iter
+    tests_of: Callable[[Iterable[Any]], Iterable[Any]] = list
     is_test_file: Callable[[str], bool] = lambda _: False
 
 

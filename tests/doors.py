@@ -201,18 +201,18 @@ HOMES = {
     "failsoft.tools.flux.workers": "fork_server as fork_server_module",
     "failsoft.tools.flux.workers.pool": "Workers",
     "failsoft.tools.flux.workers.progress": "begin, progress, remaining_s",
+    "failsoft.tools.workspace.errors": "INVARIANTS",
     "failsoft.tools.workspace.gate": "is_same_root",
     "failsoft.tools.workspace.patch": "lines_of, read_patch",
     "failsoft.tools.workspace.register": "PLANS_PER_AUTHOR",
+    "failsoft.tools.workspace.roles": "WorkspaceSettings",
     "failsoft.tools.workspace.scope": "FILES_AT_MOST, covers, faults_of, normal",
     "failsoft.tools.workspace.policies": "generic as generic_module, load_policies, rules_of",
     "failsoft.tools.workspace.policies.languages": "LANGUAGES, LanguagePolicy",
     "failsoft.tools.workspace.preflight": "reduced",
     "failsoft.tools.workspace.reports": "read_entries, report_name",
     "failsoft.tools.workspace.session_files": "SessionFiles",
-    "failsoft.tools.workspace.sessions.invariants": "INVARIANTS",
-    "failsoft.tools.workspace.sessions.sessions": "Session",
-    "failsoft.tools.workspace.settings": "WorkspaceSettings",
+    "failsoft.tools.workspace.sessions": "Session",
 }
 """Module -> the names that tests take from it."""
 

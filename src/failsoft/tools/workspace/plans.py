@@ -10,11 +10,17 @@ from dataclasses import dataclass
 from failsoft.framework.errors.violations import summarize
 from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
 from failsoft.framework.text import quoted
-from failsoft.tools.workspace.errors import PlanEnforcementFailed, PlanNotApproved, PlanNotFound, UnauthorizedAction
+from failsoft.tools.workspace.errors import (
+    AUTHOR_IS_NOT_APPROVER,
+    PlanEnforcementFailed,
+    PlanNotApproved,
+    PlanNotFound,
+    UnauthorizedAction,
+    violated,
+)
 from failsoft.tools.workspace.register import PLANS_AT_MOST, PLANS_PER_AUTHOR, Plan, PlanRegister, hash_of
 from failsoft.tools.workspace.scope import Guard, faults_of, list_step, normal, plan_guard, refusal_guard
-from failsoft.tools.workspace.sessions.invariants import AUTHOR_IS_NOT_APPROVER, violated
-from failsoft.tools.workspace.sessions.sessions import Session
+from failsoft.tools.workspace.sessions import Session
 
 _PREFIX_AT_LEAST = 6
 """Characters of a hash from which on full hashes are suggested."""

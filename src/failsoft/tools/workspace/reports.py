@@ -22,7 +22,7 @@ from failsoft.tools.files import FileFault, Files, destination
 from failsoft.tools.files.resolving import names_of
 from failsoft.tools.workspace.file_faults import to_error
 from failsoft.tools.workspace.session_files import require_on_disk
-from failsoft.tools.workspace.sessions.sessions import LockCause, Session
+from failsoft.tools.workspace.sessions import LockCause, Session
 from failsoft.tools.workspace.signatures import AuditEntries, AuditEntry, WrittenReport
 
 _SLUG_AT_MOST = 60

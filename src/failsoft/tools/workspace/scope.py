@@ -19,7 +19,7 @@ from failsoft.framework.errors.corrections import slip_of
 from failsoft.framework.errors.violations import Reason, Violation
 from failsoft.framework.text import enumerated, quoted
 from failsoft.tools.workspace.errors import PlanNotApproved, PlanScopeViolation
-from failsoft.tools.workspace.sessions.sessions import Session
+from failsoft.tools.workspace.sessions import Session
 
 if TYPE_CHECKING:
     from failsoft.tools.workspace.register import Plan

@@ -17,13 +17,13 @@ from failsoft.framework.state.records import Records
 from failsoft.framework.state.store import changed_names
 from failsoft.framework.text import quoted
 from failsoft.tools.workspace.errors import (
+    WORKSPACE_ROOT_UNCHANGED,
     InsufficientPermissions,
     RoleMismatch,
     SessionLocked,
     SessionNotInitialized,
 )
-from failsoft.tools.workspace.sessions.invariants import WORKSPACE_ROOT_UNCHANGED
-from failsoft.tools.workspace.sessions.roles import Power, Roles
+from failsoft.tools.workspace.roles import Power, Roles
 
 _VIOLATIONS_AT_MOST = 100
 _LOCKED_AT_MOST = 500

@@ -1,1 +1,0 @@
-"""Sessions, roles, locks and invariants."""

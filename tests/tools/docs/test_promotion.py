@@ -12,8 +12,7 @@ import pytest
 
 from failsoft import Runtime, Settings
 from failsoft.tools.docs import Docs, SchemaValidationFailed
-from failsoft.tools.files import Files, Roots
-from tests.doors import index_module as index, read_front_matter, with_level
+from tests.doors import Files, Roots, index_module as index, read_front_matter, with_level
 
 LEVELS = ("standard", "important", "critical", "needs review")
 

@@ -17,7 +17,7 @@ from failsoft.framework.errors import ConfigurationError, NotFound
 from failsoft.framework.state.backend import Backend
 from failsoft.framework.state.records import Records
 from failsoft.framework.text import printable
-from failsoft.tools.workspace.register import REGISTER_KIND, Plan, PlanRegister
+from failsoft.tools.workspace.plans.register import REGISTER_KIND, Plan, PlanRegister
 
 T = TypeVar("T")
 Registers: TypeAlias = Sequence[tuple[PlanRegister, str]]

@@ -19,7 +19,7 @@ from typing import NoReturn
 
 from failsoft.framework.errors.violations import Violation
 from failsoft.tools.workspace.errors import PatchApplyFailed, PatchInvalid
-from failsoft.tools.workspace.scope import normal
+from failsoft.tools.workspace.plans.scope import normal
 
 _SHOWN_AT_MOST = 200
 

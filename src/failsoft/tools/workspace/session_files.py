@@ -34,7 +34,7 @@ from failsoft.tools.workspace.errors import (
 )
 from failsoft.tools.workspace.file_faults import Action, to_error
 from failsoft.tools.workspace.patch import read_patch
-from failsoft.tools.workspace.scope import Guard
+from failsoft.tools.workspace.plans.scope import Guard
 from failsoft.tools.workspace.signatures import FileContent, FileEntry, FileList, WrittenFile
 
 Judge: TypeAlias = Callable[[str, bytes, bytes | None], Iterable[str]]

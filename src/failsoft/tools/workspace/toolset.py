@@ -27,13 +27,13 @@ from failsoft.tools.workspace.errors import (
     RustPolicyViolation,
 )
 from failsoft.tools.workspace.gate import SessionGate
-from failsoft.tools.workspace.plans import PlanDraft, Plans
+from failsoft.tools.workspace.plans.plans import PlanDraft, Plans
+from failsoft.tools.workspace.plans.register import Plan, PlanRegister
+from failsoft.tools.workspace.plans.scope import PlanCheck, lint, plan_of
 from failsoft.tools.workspace.policies import judge, load_policies, rules_of
 from failsoft.tools.workspace.preflight import Preflight, PreflightResult
-from failsoft.tools.workspace.register import Plan, PlanRegister
 from failsoft.tools.workspace.reports import Reports, exclude_from_git, read_entries
 from failsoft.tools.workspace.roles import Power, Roles, WorkspaceSettings
-from failsoft.tools.workspace.scope import PlanCheck, lint, plan_of
 from failsoft.tools.workspace.session_files import SessionFiles, excerpt
 from failsoft.tools.workspace.sessions import Session, Sessions
 

@@ -18,8 +18,8 @@ from failsoft.tools.workspace.errors import (
     UnauthorizedAction,
     violated,
 )
-from failsoft.tools.workspace.register import PLANS_AT_MOST, PLANS_PER_AUTHOR, Plan, PlanRegister, hash_of
-from failsoft.tools.workspace.scope import Guard, faults_of, list_step, normal, plan_guard, refusal_guard
+from failsoft.tools.workspace.plans.register import PLANS_AT_MOST, PLANS_PER_AUTHOR, Plan, PlanRegister, hash_of
+from failsoft.tools.workspace.plans.scope import Guard, faults_of, list_step, normal, plan_guard, refusal_guard
 from failsoft.tools.workspace.sessions import Session
 
 _PREFIX_AT_LEAST = 6

@@ -22,7 +22,7 @@ from failsoft.tools.workspace.errors import PlanNotApproved, PlanScopeViolation
 from failsoft.tools.workspace.sessions import Session
 
 if TYPE_CHECKING:
-    from failsoft.tools.workspace.register import Plan
+    from failsoft.tools.workspace.plans.register import Plan
 
 FILES_AT_MOST = 200
 """Paths and globs of one plan."""

@@ -1,0 +1,1 @@
+"""Plans: what may be written, submitted by one author and approved by another."""

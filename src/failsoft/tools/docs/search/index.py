@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import DatabaseError, Overloaded
@@ -154,7 +154,7 @@ class DocumentIndex:
             OVERLOADED, DATABASE_ERROR, CONFIG_ERROR: As `ask` does.
         """
 
-        def checked(connection: IndexConnection) -> tuple[T, list[SearchHit], IndexChanges, tuple[Any, ...]]:
+        def checked(connection: IndexConnection) -> tuple[T, list[SearchHit], IndexChanges, int | None]:
             state = state_of(connection)
             found = question(connection)
             hits = hits_of(found)

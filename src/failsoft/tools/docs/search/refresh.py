@@ -92,13 +92,20 @@ def apply_changes(
     for start in range(0, max(len(changes.vanished), 1), _BATCH):
         with connection.transaction():
             _forget(connection, changes.vanished[start : start + _BATCH])
+            _note_change(connection)
     for start in range(0, len(changes.changed), _BATCH):
         read = list(_read(root, changes.changed[start : start + _BATCH]))
         with connection.transaction():
             _write(connection, [(entry, document, classify(document)) for entry, document in read])
+            _note_change(connection)
     with connection.transaction():
         connection.execute("DELETE FROM builds")
         connection.execute("INSERT INTO builds VALUES (?)", (time.time_ns(),))
+
+
+def _note_change(connection: IndexConnection) -> None:
+    """Let questions see, with the change itself, that there was one; an index that was never finished has no time."""
+    connection.execute("UPDATE builds SET finished_ns = ?", (time.time_ns(),))
 
 
 def _read(root: DocumentRoot, entries: Sequence[LibraryEntry]) -> Iterator[tuple[LibraryEntry, Document]]:

@@ -201,7 +201,7 @@ HOMES = {
     "failsoft.tools.flux.workers": "fork_server as fork_server_module",
     "failsoft.tools.flux.workers.pool": "Workers",
     "failsoft.tools.flux.workers.progress": "begin, progress, remaining_s",
-    "failsoft.tools.workspace.errors": "INVARIANTS",
+    "failsoft.tools.workspace.invariants": "INVARIANTS",
     "failsoft.tools.workspace.gate": "is_same_root",
     "failsoft.tools.workspace.patch": "lines_of, read_patch",
     "failsoft.tools.workspace.plans.register": "PLANS_PER_AUTHOR",

@@ -17,8 +17,8 @@ from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import bounded
 from failsoft.framework.threads import ThreadPool
 from failsoft.tools.files import FileFault, Roots
-from failsoft.tools.workspace.errors import WORKSPACE_ROOT_UNCHANGED, violated
 from failsoft.tools.workspace.file_faults import to_error, to_root_error
+from failsoft.tools.workspace.invariants import WORKSPACE_ROOT_UNCHANGED, violated
 from failsoft.tools.workspace.roles import Power, Roles
 from failsoft.tools.workspace.sessions import Session, Sessions, report_step
 

@@ -24,15 +24,14 @@ from failsoft.tools.files import (
 )
 from failsoft.tools.files.faults import FileNotFound, FileTooLarge, HashMismatch, InvalidEncoding
 from failsoft.tools.workspace.errors import (
-    WRITTEN_IS_ON_DISK,
     FileAlreadyExists,
     PatchApplyFailed,
     PatchInvalid,
     PathNotFound,
     PlanNotApproved,
-    violated,
 )
 from failsoft.tools.workspace.file_faults import Action, to_error
+from failsoft.tools.workspace.invariants import WRITTEN_IS_ON_DISK, violated
 from failsoft.tools.workspace.patch import read_patch
 from failsoft.tools.workspace.plans.scope import Guard
 from failsoft.tools.workspace.signatures import FileContent, FileEntry, FileList, WrittenFile

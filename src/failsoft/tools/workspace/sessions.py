@@ -16,13 +16,8 @@ from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
 from failsoft.framework.state.records import Records
 from failsoft.framework.state.store import changed_names
 from failsoft.framework.text import quoted
-from failsoft.tools.workspace.errors import (
-    WORKSPACE_ROOT_UNCHANGED,
-    InsufficientPermissions,
-    RoleMismatch,
-    SessionLocked,
-    SessionNotInitialized,
-)
+from failsoft.tools.workspace.errors import InsufficientPermissions, RoleMismatch, SessionLocked, SessionNotInitialized
+from failsoft.tools.workspace.invariants import WORKSPACE_ROOT_UNCHANGED
 from failsoft.tools.workspace.roles import Power, Roles
 
 _VIOLATIONS_AT_MOST = 100

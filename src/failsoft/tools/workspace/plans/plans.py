@@ -10,14 +10,8 @@ from dataclasses import dataclass
 from failsoft.framework.errors.violations import summarize
 from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
 from failsoft.framework.text import quoted
-from failsoft.tools.workspace.errors import (
-    AUTHOR_IS_NOT_APPROVER,
-    PlanEnforcementFailed,
-    PlanNotApproved,
-    PlanNotFound,
-    UnauthorizedAction,
-    violated,
-)
+from failsoft.tools.workspace.errors import PlanEnforcementFailed, PlanNotApproved, PlanNotFound, UnauthorizedAction
+from failsoft.tools.workspace.invariants import AUTHOR_IS_NOT_APPROVER, violated
 from failsoft.tools.workspace.plans.register import PLANS_AT_MOST, PLANS_PER_AUTHOR, Plan, PlanRegister, hash_of
 from failsoft.tools.workspace.plans.scope import Guard, faults_of, list_step, normal, plan_guard, refusal_guard
 from failsoft.tools.workspace.sessions import Session

@@ -18,7 +18,7 @@ from failsoft.framework.audit.chain import canonical
 from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.state.backend import KEPT, Changed
 from failsoft.framework.state.records import Records
-from failsoft.tools.workspace.errors import PLAN_IS_ITS_HASH, violated
+from failsoft.tools.workspace.invariants import PLAN_IS_ITS_HASH, violated
 from failsoft.tools.workspace.signatures import PlanFacts
 
 PLANS_PER_AUTHOR = 50

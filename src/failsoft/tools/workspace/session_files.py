@@ -85,11 +85,7 @@ class SessionFiles:
         self._judged = judged
 
     def read(self, path: str) -> FileContent:
-        """Return a text file.
-
-        Raises:
-            ToolError: A code of the toolset's table.
-        """
+        """Return a text file."""
         with self._typed_errors("read", path):
             content = self._files.read(path, bytes_at_most=self._bytes_at_most)
         try:
@@ -99,11 +95,7 @@ class SessionFiles:
         return {"path": path, "content": text, "bytes": len(content.data), "sha256": content.sha256}
 
     def list(self, path: str, cursor: str | None) -> FileList:
-        """Return the entries of a folder after the name in the cursor.
-
-        Raises:
-            ToolError: A code of the toolset's table.
-        """
+        """Return the entries of a folder after the name in the cursor."""
         with self._typed_errors("list", path):
             found, count = listed(self._files.roots, path, at_most=LISTED_AT_MOST + 1, after=cursor or "")
         entries: list[FileEntry] = [
@@ -126,11 +118,7 @@ class SessionFiles:
             return self._change(path, lambda _: data, expected_hash)
 
     def patch(self, path: str, text: bytes, expected_hash: str | None) -> WrittenFile:
-        """Change or make a file as a unified diff says.
-
-        Raises:
-            ToolError: As `write`, and of the patch itself.
-        """
+        """Change or make a file as a unified diff says."""
         with self._typed_errors("write", path):
             self._check_path(path)
             patch = read_patch(text, name_within(self._files.roots, path, self._folder), path)

@@ -259,15 +259,11 @@ class Sessions:
         cause = await self.lock_cause(session)
         if cause is None:
             return
-        step = report_step(session.session_id, cause.invariant_id, _found_by(cause))
+        step = report_step(session.session_id, cause.invariant_id, f" with the error id {cause.error_id}")
         raise SessionLocked(cause_error_id=cause.error_id, violated=cause.invariant_id, next_step=step, effect="none")
 
     async def _require_no_pending_report(self, principal: str, place: tuple[str, str] | None) -> None:
-        """Raise if a session of the principal is locked: any, or one in this role whose folder overlaps.
-
-        Raises:
-            SESSION_LOCKED: One is.
-        """
+        """Raise SESSION_LOCKED if a session of the principal is: any, or one in this role whose folder overlaps."""
         for pending in await self._names(_key("locked", principal)):
             key, role, root = pending.split("\n", 2)
             if place is None or (place[0] == role and _overlap(shape_of(place[1]), shape_of(root))):
@@ -290,7 +286,11 @@ class Sessions:
 
     def _refuse(self, lock_key: str, cause: LockCause) -> NoReturn:
         session_id = self._locked_here.get(lock_key)
-        step = None if session_id is None else report_step(session_id, cause.invariant_id, _found_by(cause))
+        step = (
+            None
+            if session_id is None
+            else report_step(session_id, cause.invariant_id, f" with the error id {cause.error_id}")
+        )
         raise SessionLocked(
             message=(
                 f"One of your sessions is locked: {cause.invariant_id} was violated (error id "
@@ -331,10 +331,6 @@ def report_step(session_id: str, invariant_id: str, which: str = "") -> NextStep
     body = f"The call that failed{which} found that {invariant_id} does not hold."
     report = {"title": f"{invariant_id} was violated", "body": body, "session_id": session_id}
     return NextStep("write_failure_report", report)
-
-
-def _found_by(cause: LockCause) -> str:
-    return f" with the error id {cause.error_id}"
 
 
 def _overlap(one: Sequence[str], other: Sequence[str]) -> bool:

@@ -83,7 +83,7 @@ def index_costs(root: Path, cache: Path, documents: int) -> list[Figure]:
     for path in paths:
         with (root / path).open("a", encoding="utf-8") as file:
             file.write("\nchanged\n")
-        took.append(cpu(lambda path=path: index.follow([path], is_complete=True)))
+        took.append(cpu(lambda path=path: index.refresh_paths([path])))
     titles = [
         row[0] for row in index.ask(lambda rows: rows.execute("SELECT title FROM documents LIMIT 400").fetchall())
     ]

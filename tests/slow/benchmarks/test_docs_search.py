@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from tests.tools.docs.test_postgres import found, served
+from tests.tools.docs.search.test_postgres import found, served
 
 from failsoft.tools.docs import Docs
 from tests.programs.postgres import IN_POSTGRES

@@ -8,12 +8,11 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from tests.tools.docs.search.test_postgres import found, served
-
 from failsoft.tools.docs import Docs
 from tests.programs.postgres import IN_POSTGRES
 from tests.tools.docs.conftest import database_url, tree, write
 from tests.tools.docs.parts import Write
+from tests.tools.docs.search.test_postgres import found, served
 from tests.tools.docs.search.test_search import own_docs, search
 
 pytestmark = IN_POSTGRES

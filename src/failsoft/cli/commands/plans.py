@@ -17,7 +17,7 @@ from failsoft.framework.errors import ConfigurationError, NotFound
 from failsoft.framework.state.backend import Backend
 from failsoft.framework.state.records import Records
 from failsoft.framework.text import printable
-from failsoft.tools.workspace.plans.register import REGISTER_KIND, Plan, PlanRegister
+from failsoft.tools.workspace.plans.register import PREFIX_AT_LEAST, REGISTER_KIND, Plan, PlanRegister
 
 T = TypeVar("T")
 Registers: TypeAlias = Sequence[tuple[PlanRegister, str]]
@@ -49,7 +49,6 @@ Folder = Annotated[
 ]
 _PERSON = "terminal"
 """The approver of what a person approves here; no author has this name."""
-_PREFIX_AT_LEAST = 6
 
 
 def list(  # noqa: A001 - the name of the command
@@ -163,8 +162,8 @@ def _chosen(plans: Sequence[Plan], plan_hash: str) -> Plan:
         NOT_FOUND: There is none.
         INVALID_PARAM: There are several, or the beginning is too short.
     """
-    if len(plan_hash) < _PREFIX_AT_LEAST:
-        message = f"'{plan_hash}' is too short: give at least {_PREFIX_AT_LEAST} characters of the hash."
+    if len(plan_hash) < PREFIX_AT_LEAST:
+        message = f"'{plan_hash}' is too short: give at least {PREFIX_AT_LEAST} characters of the hash."
         raise usage(message=message, hint="failsoft plans list")
     matching = [plan for plan in plans if plan.plan_hash.startswith(plan_hash.lower())]
     if not matching:

@@ -122,9 +122,13 @@ def index_options(config: ProjectConfig, types: DocTypes) -> IndexOptions:
     return IndexOptions(classify=classify, language=config.search.language, fingerprint=fingerprint)
 
 
+LEVEL_KEYS = ("promotion_level", "level")
+"""The fields of front matter that say the level, the one that is written first."""
+
+
 def level_of(front_matter: dict[str, object], levels: Sequence[str]) -> str:
     """Return the promotion level of a page: what its front matter says, else the lowest."""
-    for name in ("promotion_level", "level"):
+    for name in LEVEL_KEYS:
         value = front_matter.get(name)
         if isinstance(value, str) and value in levels:
             return value

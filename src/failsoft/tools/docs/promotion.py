@@ -20,14 +20,12 @@ from failsoft.framework.threads import is_given_up
 from failsoft.tools.docs.documents.document import decoded
 from failsoft.tools.docs.documents.front_matter import FrontMatter, read_front_matter
 from failsoft.tools.docs.errors import ExternalDocsNotPromotable, SchemaValidationFailed
-from failsoft.tools.docs.project import Project, level_of
+from failsoft.tools.docs.project import LEVEL_KEYS, Project, level_of
 from failsoft.tools.docs.reading import Asked
 from failsoft.tools.docs.signatures import PromotedDocument
 from failsoft.tools.files import FaultTable, FileFault, Files
 from failsoft.tools.files.faults import HashMismatch
 
-LEVEL_KEYS = ("promotion_level", "level")
-"""Front matter fields that hold a level; the first is written where a page has neither."""
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _WORDS_OF_YAML = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
 _TOML_VALUE = r"[ \t]*=[ \t]*)(\"[^\"\r\n]*\"|'[^'\r\n]*')"

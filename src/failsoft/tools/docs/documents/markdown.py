@@ -40,10 +40,6 @@ _NOT_IN_SLUG = re.compile(r"[^\w\- ]")
 _KEPT = frozenset({"Nd", "Nl", "Pc"})
 _CIRCLED = ((0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189))
 """Letters in circles and squares, which are symbols and letters at once."""
-_PROSE_WITHIN_CHARACTERS = 6_000
-_PROSE_AT_LEAST = 30
-"""Characters of a paragraph of prose; shorter ones are labels, or what is left of markup."""
-_NOISE = re.compile(r"```.*?(?:```|\Z)|<[^<>]{1,300}>|\]\([^)]{0,300}\)|[|#*`_\[\]>-]+", re.DOTALL)
 
 
 class Heading(NamedTuple):
@@ -110,23 +106,6 @@ def targets(content: str) -> Iterator[str]:
         found += [(match.start(), match[2] or match[3]) for match in _DEFINITION.finditer(bare)]
         for _, target in sorted(found):
             yield _ESCAPE.sub(r"\1", target)
-
-
-def prose(content: str, characters: int) -> str:
-    """Return the first prose of a text, at most so many characters, without headings, markup and code."""
-    found = ""
-    for part in re.split(r"\n\s*\n", content[:_PROSE_WITHIN_CHARACTERS]):
-        text = "" if part.lstrip().startswith("#") else without_markup(part)
-        if len(text) > _PROSE_AT_LEAST:
-            found = f"{found} {text}"
-            if len(found) > characters:
-                break
-    return found[1 : characters + 1]
-
-
-def without_markup(text: str) -> str:
-    """Return a text without marks, tags, targets of links and fenced code, on one line."""
-    return " ".join(_NOISE.sub(" ", text).split())
 
 
 def _lines(content: str) -> Iterator[_Line]:

@@ -12,12 +12,16 @@ from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
 from failsoft.framework.text import quoted
 from failsoft.tools.workspace.errors import PlanEnforcementFailed, PlanNotApproved, PlanNotFound, UnauthorizedAction
 from failsoft.tools.workspace.invariants import AUTHOR_IS_NOT_APPROVER, violated
-from failsoft.tools.workspace.plans.register import PLANS_AT_MOST, PLANS_PER_AUTHOR, Plan, PlanRegister, hash_of
+from failsoft.tools.workspace.plans.register import (
+    PLANS_AT_MOST,
+    PLANS_PER_AUTHOR,
+    PREFIX_AT_LEAST,
+    Plan,
+    PlanRegister,
+    hash_of,
+)
 from failsoft.tools.workspace.plans.scope import Guard, faults_of, list_step, normal, plan_guard, refusal_guard
 from failsoft.tools.workspace.sessions import Session
-
-_PREFIX_AT_LEAST = 6
-"""Characters of a hash from which on full hashes are suggested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +177,7 @@ class Plans:
         return refusal_guard(PlanNotApproved(message=said, next_step=list_step(session), effect="none"))
 
     async def _not_found(self, session: Session, plan_hash: str) -> PlanNotFound:
-        known = await self._register.entries(session.workspace_root) if len(plan_hash) >= _PREFIX_AT_LEAST else []
+        known = await self._register.entries(session.workspace_root) if len(plan_hash) >= PREFIX_AT_LEAST else []
         return PlanNotFound(
             message=f"No plan {quoted(plan_hash, 100)} in this workspace; `list_plans` gives full hashes.",
             suggestions=[one for one, _ in known if one.startswith(plan_hash.lower())][:3],

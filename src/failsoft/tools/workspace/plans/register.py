@@ -25,6 +25,8 @@ PLANS_PER_AUTHOR = 50
 """Plans that one author may have in one workspace."""
 PLANS_AT_MOST = 500
 """Plans of all authors in one workspace."""
+PREFIX_AT_LEAST = 6
+"""Characters of a hash that may stand for the whole of it."""
 REGISTER_KIND = "plans"
 """The kind of the key of a register."""
 _CONTENTS_AT_MOST = 500

@@ -18,8 +18,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[2] / "src/failsoft"
 ANOTHER_PROCESS = (
     SOURCE / "tools/flux/work",
-    SOURCE / "tools/flux/workers/fork_server_process.py",
-    SOURCE / "tools/flux/workers/worker_process.py",
+    SOURCE / "tools/flux/workers/worker.py",
 )
 """Code of worker processes: whatever they raise comes back to the pool, which makes a typed error of it."""
 Finding: TypeAlias = tuple[str, str]
@@ -150,9 +149,9 @@ ALLOWED: dict[str, dict[Finding, str]] = {
         ("tools/files/resolving.py", "Walk._target"): _WALK,
         ("tools/edit/signatures.py", "_without_parents"): "a validator of pydantic: the caller gets a violation",
         ("tools/workspace/policies/judging.py", "_findings"): "caught below, with every other mistake of a policy",
-        ("tools/flux/database/modelseed.py", "_require"): _INPUT,
-        ("tools/flux/workers/messages.py", "_exactly"): _GONE,
+        ("tools/flux/database/tables.py", "_require"): _INPUT,
         ("tools/flux/workers/fork_server.py", "ForkServer._fork"): _GONE,
+        ("tools/flux/workers/fork_server.py", "ask"): _GONE,
         ("tools/flux/workers/pool.py", "_exactly"): _GONE,
     },
     "returned_failures": {},
@@ -169,14 +168,14 @@ ALLOWED: dict[str, dict[Finding, str]] = {
         ("server/http/process/workers.py", "_Supervisor.run"): "the workers serve on, and are looked at again",
         ("tools/docs/toolset.py", "Docs._warm_up"): _START,
         ("tools/files/transactions.py", "Files.recover"): _START,
-        ("tools/flux/database/lookup.py", "Database._warm_up"): _START,
+        ("tools/flux/database/database.py", "Database._warm_up"): _START,
     },
     "swallowed": {
         ("metrics/recorder.py", "PrometheusRecorder.count"): _METRIC,
         ("metrics/recorder.py", "PrometheusRecorder.observe"): _METRIC,
         ("client/stdio.py", "_end"): "the process has ended already, which is what is wanted",
         ("proxy/upstream.py", "Upstream.stop"): "the connection is given up; a new one is made for the next call",
-        ("tools/flux/workers/fork_server_process.py", "_fork"): "the process ends in the next line",
+        ("tools/flux/workers/fork_server.py", "_fork"): "the process ends in the next line",
     },
 }
 """By rule: where it may be broken, and why."""

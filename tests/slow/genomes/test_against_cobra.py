@@ -11,8 +11,8 @@ from failsoft.tools.flux import Flux
 from tests.programs.flux import IN_FLUX
 from tests.tools.flux.lab import Lab
 from tests.tools.flux.small_data import shipped
-from tests.tools.flux.work.solving.test_deletions import TOLERANCE, assert_that_deletions_are_those_of_cobra
-from tests.tools.flux.work.solving.test_variability import assert_that_ranges_are_those_of_cobra, minimizing
+from tests.tools.flux.work.test_deletions import TOLERANCE, assert_that_deletions_are_those_of_cobra
+from tests.tools.flux.work.test_variability import assert_that_ranges_are_those_of_cobra, minimizing
 
 pytestmark = IN_FLUX
 

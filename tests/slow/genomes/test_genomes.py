@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 from failsoft.tools.flux import Flux
-from tests.doors import Builders, TemplateData
+from tests.doors import TemplateData
 from tests.programs.flux import IN_FLUX
 from tests.programs.flux_data import FOLDER
 from tests.tools.flux.lab import AEROBIC, Lab
@@ -25,7 +25,7 @@ MINERALS = [
 def with_data(lab: Lab, archive: Path) -> Flux:
     """Return a toolset with the data of a distribution, unpacked beside the archive."""
     tool = lab.tool()
-    tool.builders = Builders(tool.settings, TemplateData([archive], cache=FOLDER))
+    tool.reference_data = TemplateData([archive], cache=FOLDER)
     return tool
 
 

@@ -8,7 +8,7 @@ from failsoft.tools.flux import Flux
 from tests.doors import SHIPPED_MODELS, Database
 from tests.programs.flux import IN_FLUX
 from tests.tools.flux.lab import Lab
-from tests.tools.flux.work.solving.test_exchanges import (
+from tests.tools.flux.work.test_exchanges import (
     NAMED,
     _no_database_afterwards,  # noqa: F401 - a fixture
     assert_that_ids_lead_to_exchanges,

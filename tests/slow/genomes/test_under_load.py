@@ -15,7 +15,7 @@ from tests.doors import FluxSettings, Workers
 from tests.programs.flux import IN_FLUX
 from tests.thorough import THOROUGH
 from tests.tools.flux.lab import Lab, is_running, kill, until, workers_of
-from tests.tools.flux.work.solving.test_solving import storm
+from tests.tools.flux.work.test_solving import storm
 
 pytestmark = [*IN_FLUX, pytest.mark.usefixtures("flux_python")]
 

@@ -74,10 +74,10 @@ def large(size: int) -> bytes:
 
 def fba_of_textbook(limit_s: float) -> dict[str, Any]:
     """Compute the growth of the textbook model as `run_fba` does, with so much time left."""
-    from tests.doors import Question, Recipe, fba_module  # noqa: PLC0415 - in the worker alone
+    from tests.doors import Conditions, Recipe, fba_module  # noqa: PLC0415 - in the worker alone
 
     begin(None, limit_s)
-    answer: dict[str, Any] = fba_module.run_fba(Recipe.shipped("textbook"), Question(model_id="m"))
+    answer: dict[str, Any] = fba_module.run_fba(Recipe.shipped("textbook"), Conditions(model_id="m"))
     return answer
 
 

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from failsoft.tools.flux.errors.building import (
-    EmptyProteinSequences,
-    InvalidProteinSequences,
-    InvalidTemplateName,
-    ModelSeedPyError,
-    RastUnavailable,
-)
-from failsoft.tools.flux.errors.database import (
-    CompoundNotFound,
-    DatabaseNotLoaded,
-    EmptyQuery,
-    InvalidIdFormat,
-    InvalidLimit,
-    ReactionNotFound,
-)
-from failsoft.tools.flux.errors.files import InputFileNotFound, InvalidInputFile
-from failsoft.tools.flux.errors.gapfill import (
+from failsoft.tools.flux.analyses import InvalidFluxThreshold
+from failsoft.tools.flux.building.build_model import InvalidTemplateName
+from failsoft.tools.flux.building.gapfill_model import InvalidTargetGrowth
+from failsoft.tools.flux.building.proteins import EmptyProteinSequences, InvalidProteinSequences
+from failsoft.tools.flux.building.rast import RastUnavailable
+from failsoft.tools.flux.database.database import DatabaseNotLoaded
+from failsoft.tools.flux.database.reference_data import TemplateNotLoaded
+from failsoft.tools.flux.failures import (
+    CobrapySolverError,
+    FbaInfeasible,
+    FbaUnbounded,
     GapfillInfeasible,
-    InvalidTargetGrowth,
     MaxComplexityExceeded,
-    TemplateNotLoaded,
+    ModelSeedPyError,
+    ObjectiveNotFound,
 )
-from failsoft.tools.flux.errors.media import (
+from failsoft.tools.flux.input_files import InputFileNotFound, InvalidInputFile
+from failsoft.tools.flux.lookups import CompoundNotFound, InvalidIdFormat, ReactionNotFound
+from failsoft.tools.flux.medium_checks import (
     BoundsOutOfOrder,
     CompoundNotInList,
     EmptyCompoundsList,
@@ -32,14 +28,8 @@ from failsoft.tools.flux.errors.media import (
     InvalidCompoundIds,
     NegativeUptake,
 )
-from failsoft.tools.flux.errors.models import MediaNotFound, ModelNotFound
-from failsoft.tools.flux.errors.solving import (
-    CobrapySolverError,
-    FbaInfeasible,
-    FbaUnbounded,
-    InvalidFluxThreshold,
-    ObjectiveNotFound,
-)
+from failsoft.tools.flux.searches import EmptyQuery, InvalidLimit
+from failsoft.tools.flux.store import MediaNotFound, ModelNotFound
 from failsoft.tools.flux.toolset import Flux
 
 __all__ = [

@@ -14,7 +14,7 @@ import pytest
 from loguru import logger
 
 from failsoft.tools.flux import Flux
-from tests.doors import Builders, TemplateData, diamond_search as search
+from tests.doors import TemplateData, diamond_search as search, rast_module
 from tests.ports import reserved_ports
 from tests.programs.flux import IN_FLUX
 from tests.programs.rast import RastServer
@@ -184,7 +184,7 @@ def test_a_model_whose_template_is_gone_cannot_be_gapfilled(lab: Lab, pyfba: Pat
     tool = lab.tool(flux_templates=(str(folder),))
     built = build(lab, tool, dict.fromkeys(FUNCTIONS, "MKV"), functions=FUNCTIONS)
     media = lab.fed(tool)
-    tool.builders = Builders(tool.settings, TemplateData((str(tmp_path / "none"),)))
+    tool.reference_data = TemplateData((str(tmp_path / "none"),))
     error = lab.call(tool, "gapfill_model", {"model_id": built["model_id"], "media_id": media})
     assert error["error_code"] == "TEMPLATE_NOT_LOADED"
 
@@ -209,9 +209,11 @@ def test_rast_that_fails_is_unavailable(lab: Lab, pyfba: Path, rast: RastServer,
     assert (error["error_code"], error["effect"]) == ("RAST_UNAVAILABLE", "none")
 
 
-def test_rast_that_is_slow_or_down_is_unavailable(lab: Lab, pyfba: Path, rast: RastServer) -> None:
+def test_rast_that_is_slow_or_down_is_unavailable(
+    lab: Lab, pyfba: Path, rast: RastServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tool = lab.tool(flux_templates=(str(pyfba),), flux_rast_url=rast.url)
-    tool.builders.rast._probe_s = 0.2
+    monkeypatch.setattr(rast_module, "_PROBE_S", 0.2)
     rast.gate.clear()
     assert build(lab, tool, SOUND, annotate_with_rast=True)["error_code"] == "RAST_UNAVAILABLE"
     with reserved_ports(1) as (port,):

@@ -7,14 +7,10 @@ from typing import Annotated
 from pydantic import Field
 
 from failsoft.framework.arguments.marks import Fault, Reference
-from failsoft.tools.flux.building.sequences import SEQUENCE_AT_MOST, SEQUENCE_ID
-from failsoft.tools.flux.building.templates import TEMPLATES
-from failsoft.tools.flux.errors.building import AMINO_ACIDS, EmptyProteinSequences
-from failsoft.tools.flux.errors.gapfill import InvalidTargetGrowth
+from failsoft.tools.flux.building.proteins import AMINO_ACIDS, SEQUENCE_AT_MOST, SEQUENCE_ID, EmptyProteinSequences
+from failsoft.tools.flux.database.reference_data import TEMPLATES
 
 _PROTEINS_AT_MOST = 30_000
-_GROWTH_AT_MOST = 10.0
-"""Per hour, well above the fastest known growth: doubling in ten minutes is 4."""
 
 ProteinSequences = Annotated[
     dict[str, str],
@@ -59,18 +55,3 @@ Functions = Annotated[
         examples=[{"b0002": "Aspartokinase (EC 2.7.2.4) / Homoserine dehydrogenase (EC 1.1.1.3)"}],
     ),
 ]
-MediaId = Annotated[
-    str,
-    Reference(kind="handle"),
-    Field(
-        max_length=128,
-        description="Id of a medium, as build_media returned it, or a predefined one such as minimal_aerobic",
-        examples=["minimal_aerobic"],
-    ),
-]
-TargetGrowth = Annotated[
-    float,
-    Field(gt=0, le=_GROWTH_AT_MOST, description="Growth to reach, per hour; 0.01 asks for any growth at all"),
-    Fault(InvalidTargetGrowth, "range"),
-]
-MaxComplexity = Annotated[int, Field(ge=1, le=1_000, description="Reactions that may be added at most")]

@@ -8,7 +8,27 @@ from typing import Any
 
 import httpx2
 
-from failsoft.tools.flux.errors.building import RastUnavailable
+from failsoft.framework.errors import Public, Unavailable, Words
+
+
+class RastUnavailable(Unavailable):
+    """Annotation by RAST was requested, and the service does not answer.
+
+    Raised when: no endpoint is configured, or a real request to it fails, times out or is answered with an error.
+    Caller: call again with `annotate_with_rast` false; with known functions, give them as `functions`.
+    Operator: set FAILSOFT_FLUX_RAST_URL, or look whether the service behind it runs.
+    """
+
+    reason: Public[Words]
+    code = "RAST_UNAVAILABLE"
+    message = "RAST annotation is not available: {reason}."
+    hints = (
+        "Call build_model again with annotate_with_rast false",
+        "If you know the functions of the proteins, give them as functions",
+    )
+    retry = "after_fix"
+    actor = "caller"
+
 
 _PROBE_S = 5.0
 _ANSWER_BYTES_AT_MOST = 50_000_000
@@ -23,12 +43,10 @@ class Rast:
 
     Args:
         url: Its endpoint; None if it is not configured.
-        probe_s: Time limit of the probe, in seconds.
     """
 
-    def __init__(self, url: str | None, *, probe_s: float = _PROBE_S) -> None:
+    def __init__(self, url: str | None) -> None:
         self._url = url
-        self._probe_s = probe_s
 
     async def probe(self) -> None:
         """Send a cheap request to the service.
@@ -36,7 +54,7 @@ class Rast:
         Raises:
             RAST_UNAVAILABLE: It does not answer, or not as RAST does.
         """
-        await self._ask("GenomeAnnotation.default_workflow", [], self._probe_s)
+        await self._ask("GenomeAnnotation.default_workflow", [], _PROBE_S)
 
     async def functions(self, sequences: Mapping[str, str], *, limit_s: float) -> dict[str, str]:
         """Return the functions of the proteins that RAST knows.

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from rapidfuzz import fuzz, process
 
 from failsoft.framework.text import printable
-from failsoft.tools.flux.database.building import NAME, folded
+from failsoft.tools.flux.database.entries import NAME, folded
 
 Kind: TypeAlias = Literal["compounds", "reactions"]
 _PREFIX: dict[Kind, str] = {"compounds": "cpd", "reactions": "rxn"}

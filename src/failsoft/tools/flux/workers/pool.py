@@ -15,10 +15,10 @@ from typing import Any
 
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import Overloaded, Unavailable
-from failsoft.tools.flux.errors.solving import CobrapySolverError
-from failsoft.tools.flux.settings import FluxSettings
+from failsoft.tools.flux.failures import CobrapySolverError
+from failsoft.tools.flux.signatures import FluxSettings
 from failsoft.tools.flux.workers.fork_server import ForkServer, Worker
-from failsoft.tools.flux.workers.messages import LENGTH, pack, unpack
+from failsoft.tools.flux.workers.worker import LENGTH, pack, unpack
 
 _RUNS = 2
 """Attempts at a task whose worker ends: a task changes nothing outside of its worker."""

@@ -1,0 +1,129 @@
+"""Errors of gapfill_model, with the call that makes the next attempt succeed."""
+
+from __future__ import annotations
+
+from typing import Annotated, NotRequired, cast
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from failsoft.framework.arguments.marks import Fault
+from failsoft.framework.call import CallContext
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.operation import operation
+from failsoft.framework.errors import InvalidArgument, NextStep, Public
+from failsoft.tools.flux.building.build_model import universe_of
+from failsoft.tools.flux.conditions import Medium, extended
+from failsoft.tools.flux.failures import GapfillInfeasible, MaxComplexityExceeded
+from failsoft.tools.flux.parts import FluxParts
+from failsoft.tools.flux.signatures import BUILDING_S, MediaId, ModelId, NextCall
+from failsoft.tools.flux.store import listed
+
+
+class InvalidTargetGrowth(InvalidArgument):
+    """The target growth is not a possible growth rate.
+
+    Raised when: `target_growth` is zero, negative, or above what any known organism reaches.
+    Caller: give a rate per hour above 0; 0.01 asks for any growth at all.
+    """
+
+    target_growth: Public[float | None] = None
+    limit: Public[float | None] = None
+    code = "INVALID_TARGET_GROWTH"
+    message = "A target growth of {target_growth} per hour is not possible: it has to be above 0 and at most {limit}."
+    hints = ("Use 0.01 to ask for any growth at all; 0.1 to 2 per hour are typical",)
+
+
+class AddedReaction(TypedDict):
+    """A reaction that fills a gap."""
+
+    id: str
+    name: str
+    equation: str
+    equation_with_names: NotRequired[str]
+
+
+class GapfilledModel(TypedDict):
+    """A model with its gaps filled, under an id of its own, and its growth on the medium before and after, per hour."""
+
+    model_id: str
+    name: NotRequired[str]
+    parent: str
+    media_id: str
+    growth_before: float
+    growth_after: float
+    growth_rate: float
+    interpretation: str
+    next_steps: list[NextCall]
+    num_reactions_added: int
+    reactions_added: list[AddedReaction]
+    universe: str
+    num_reactions: int
+    num_metabolites: int
+    num_genes: int
+
+
+_GROWTH_AT_MOST = 10.0
+"""Per hour, well above the fastest known growth: doubling in ten minutes is 4."""
+TargetGrowth = Annotated[
+    float,
+    Field(gt=0, le=_GROWTH_AT_MOST, description="Growth to reach, per hour; 0.01 asks for any growth at all"),
+    Fault(InvalidTargetGrowth, "range"),
+]
+MaxComplexity = Annotated[int, Field(ge=1, le=1_000, description="Reactions that may be added at most")]
+
+_COMPLEXITY_AT_MOST = 1_000
+
+
+def guided(
+    error: GapfillInfeasible | MaxComplexityExceeded, call: CallContext, medium: Medium
+) -> GapfillInfeasible | MaxComplexityExceeded:
+    """Return the error with its next step: a complete medium, a reachable target, or a higher complexity limit."""
+    if isinstance(error, MaxComplexityExceeded):
+        if error.reactions_needed <= _COMPLEXITY_AT_MOST:
+            error.next_step = NextStep(call.operation, {**call.params, "max_complexity": error.reactions_needed})
+        return error
+    lacking = [str(item["compound_id"]) for item in error.missing_nutrients or () if "compound_id" in item]
+    new = [compound for compound in lacking if compound not in medium.compounds]
+    if new and medium.others is None:
+        error.next_step = NextStep("build_media", extended(medium, new))
+    elif error.growth_at_most:
+        # Rounded down, since at the very maximum the solver's tolerances decide.
+        error.next_step = NextStep(call.operation, {**call.params, "target_growth": _below(error.growth_at_most)})
+    return error
+
+
+def _below(growth: float) -> float:
+    return float(f"{growth * 0.99:.3g}")
+
+
+@operation(open_world=False, destructive=False, timeout=BUILDING_S, verify_with="list_models", title="Fill gaps")
+async def gapfill_model(
+    flux: FluxParts,
+    call: Call,
+    model_id: ModelId,
+    media_id: MediaId,
+    target_growth: TargetGrowth = 0.01,
+    max_complexity: MaxComplexity = 50,
+) -> GapfilledModel:
+    """Add as few reactions to a model as let it grow on a medium, and return the new model's id."""
+    parent = await flux.models.model(call, model_id)
+    medium = (await flux.models.media(call, media_id)).medium
+    universe = await flux.runtime.threads.run(lambda: universe_of(flux, parent.recipe.base))
+    ids = {"model_id": model_id, "media_id": media_id}
+    arguments = parent.recipe, ids, medium, target_growth, max_complexity, universe
+    try:
+        filled = await flux.compute(call, "gapfill:gapfill", *arguments)
+    except (GapfillInfeasible, MaxComplexityExceeded) as error:
+        raise guided(error, call, medium) from None
+    facts = {**parent.facts, "parent": model_id, **filled["facts"]}
+    recipe = parent.recipe.then(filled["step"]) if filled["reactions"] else parent.recipe
+    record = await flux.models.add_model(call, recipe, facts, name=parent.name, suffix=".gf")
+    growth = filled["answer"]["growth_after"]
+    ids = {"model_id": record.model_id, "media_id": media_id}
+    steps = [{"tool": "run_fba", "arguments": ids, "why": "the fluxes of the new model"}]
+    count = len(filled["reactions"])
+    added = "1 more reaction" if count == 1 else f"{count} more reactions"
+    text = f"With {added} the model grows at {growth:.4g} per hour on {media_id}."
+    more = {**ids, **filled["answer"], "interpretation": text, "next_steps": steps}
+    return cast("GapfilledModel", {**listed(record), **more})

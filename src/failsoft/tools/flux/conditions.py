@@ -1,0 +1,112 @@
+"""The conditions of an analysis: medium, objective and the size of the answer; and the predefined media."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from failsoft.framework.errors import NextStep
+
+Bounds = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Medium:
+    """A growth medium: bounds of exchanges in mmol/gDW/h; a negative lower bound is uptake.
+
+    Args:
+        compounds: By ModelSEED or BiGG id.
+        others: For every exchange that is not among them; None closes their uptake.
+    """
+
+    compounds: Mapping[str, Bounds]
+    others: Bounds | None = None
+
+
+SECRETION_AT_MOST = 1_000.0
+"""The default upper bound of secretion, in mmol per gram of dry weight and hour."""
+
+
+def extended(
+    medium: Medium, new: Sequence[str], *, without: Collection[str] = (), uptakes: Mapping[str, float] | None = None
+) -> dict[str, Any]:
+    """Return the arguments of build_media for a medium and more compounds: the same bounds for what it has.
+
+    Args:
+        medium: What there is.
+        new: The ids of the compounds to add.
+        without: Ids that are left out, since a new one names the same compound.
+        uptakes: Of new compounds that may come in at another rate than most, in mmol/gDW/h.
+    """
+    left_out = {*new, *without}
+    kept = {name: bounds for name, bounds in medium.compounds.items() if name not in left_out}
+    common = Counter(-low for low, _ in kept.values() if low < 0 and not math.isinf(low))
+    usual = common.most_common(1)[0][0] if common else 100.0
+    custom = {
+        name: [None if math.isinf(bound) else bound for bound in bounds]
+        for name, bounds in kept.items()
+        if tuple(bounds) != (-usual, SECRETION_AT_MOST)
+    }
+    for name, uptake in (uptakes or {}).items():
+        if uptake < usual:
+            custom[name] = [-uptake, SECRETION_AT_MOST]
+    arguments: dict[str, Any] = {"compounds": [*kept, *new], "default_uptake": usual}
+    return {**arguments, "custom_bounds": custom} if custom else arguments
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """A question to a model.
+
+    Args:
+        model_id: The model's id, for the errors.
+        media_id: The medium's id; None for the bounds that the model has of its own.
+        medium: The medium itself.
+        objective: The reaction to optimize; None for the model's own.
+        maximize: Whether it is to be as large as possible, else as small as possible; None for what the model says
+            of its own objective, and as large as possible for another one.
+        pfba: Whether the fluxes are those of the smallest sum (parsimonious FBA).
+        threshold: Fluxes of at most that size are left out.
+        limit: Fluxes that are returned, the largest first.
+    """
+
+    model_id: str
+    media_id: str | None = None
+    medium: Medium | None = None
+    objective: str | None = None
+    maximize: bool | None = None
+    pfba: bool = False
+    threshold: float = 1e-6
+    limit: int = 100
+
+    def again(self, **changed: Any) -> NextStep:
+        """Return the call of run_fba with something changed; None leaves an argument out."""
+        given: dict[str, Any] = {"model_id": self.model_id, "media_id": self.media_id, "objective": self.objective}
+        given |= {"maximize": self.maximize, **({"pfba": True} if self.pfba else {}), **changed}
+        return NextStep("run_fba", {name: value for name, value in given.items() if value is not None})
+
+
+_GLUCOSE: Final = "cpd00027"
+_OXYGEN: Final = "cpd00007"
+_SALTS: Final = (
+    *("cpd00001", "cpd00009", "cpd00013", "cpd00030", "cpd00034", "cpd00048", "cpd00058", "cpd00063", "cpd00067"),
+    *("cpd00099", "cpd00149", "cpd00205", "cpd00244", "cpd00254", "cpd00971", "cpd10515", "cpd10516", "cpd11574"),
+)
+"""Water, phosphate, ammonium, sulfate, protons and the ions of a mineral medium such as M9."""
+_GLUCOSE_UPTAKE: Final = 10.0
+"""In mmol/gDW/h: what Escherichia coli takes up in batch culture, and the usual bound of published models."""
+_FREE: Final = (-1_000.0, SECRETION_AT_MOST)
+_RICH: Final = (-10.0, SECRETION_AT_MOST)
+_CLOSED: Final = (0.0, SECRETION_AT_MOST)
+_MINIMAL: Final = {_GLUCOSE: (-_GLUCOSE_UPTAKE, SECRETION_AT_MOST), **dict.fromkeys(_SALTS, _FREE)}
+
+PREDEFINED: Final = {
+    "minimal_aerobic": Medium({**_MINIMAL, _OXYGEN: _FREE}),
+    "minimal_anaerobic": Medium({**_MINIMAL, _OXYGEN: _CLOSED}),
+    "complete_aerobic": Medium({**dict.fromkeys(_SALTS, _FREE), _OXYGEN: _FREE}, _RICH),
+    "complete_anaerobic": Medium({**dict.fromkeys(_SALTS, _FREE), _OXYGEN: _CLOSED}, _RICH),
+}
+"""By the name that serves as media_id. Complete: whatever the model can take up, at most 10 mmol/gDW/h each."""

@@ -1,1 +1,0 @@
-"""The errors of the flux toolset."""

@@ -1,0 +1,174 @@
+"""How a computation ends without a result: the errors that workers raise (seed 002)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from failsoft.framework.errors import (
+    Infeasible,
+    NotFound,
+    Public,
+    UpstreamError,
+    Words,
+)
+
+
+class ObjectiveNotFound(NotFound):
+    """The model has no such reaction to optimize, or no objective.
+
+    Raised when: `objective` names no reaction of the model; or it is left out and the model has no objective of its
+    own, so that a solver would call any flux optimal, at 0.
+    Caller: name one of `similar_ids`, or another reaction of the model.
+    """
+
+    model_id: Public[str]
+    objective: Public[str]
+    similar_ids: Public[list[str] | None] = None
+    code = "OBJECTIVE_NOT_FOUND"
+    message = "The model '{model_id}' has no reaction '{objective}' to optimize."
+    hints = (
+        "Name a reaction of the model as objective",
+        "Look for the biomass reaction with export_model_json",
+    )
+
+
+class FbaInfeasible(Infeasible):
+    """No fluxes meet all the bounds, or none through the objective.
+
+    Raised when: the linear problem has no solution: bounds contradict each other, or a demand cannot be met on the
+    medium; or it has, but the objective cannot carry any flux (`solver_status` is then `optimal`): a growth of 0 is
+    never reported as a result.
+    Caller: do what the causes ask for: add `missing_uptakes` to the medium, relax `contradictions`, take another
+    objective, or fill the gaps of the model.
+    """
+
+    model_id: Public[str]
+    objective: Public[str]
+    solver_status: Public[str]
+    media_id: Public[str | None] = None
+    num_reactions: Public[int | None] = None
+    num_metabolites: Public[int | None] = None
+    num_exchange_reactions: Public[int | None] = None
+    missing_uptakes: Public[list[dict[str, Any]] | None] = None
+    contradictions: Public[list[dict[str, Any]] | None] = None
+    blocked_precursors: Public[list[dict[str, Any]] | None] = None
+    unusable_compounds: Public[list[str] | None] = None
+    code = "FBA_INFEASIBLE"
+    message = "No fluxes through '{objective}' are possible in the model '{model_id}' under these conditions."
+    hints = (
+        "Verify that the medium has sources of carbon, nitrogen, phosphorus and sulfur",
+        "Check that bounds of exchange reactions are not too tight",
+        "Fill the gaps of the model with gapfill_model if that was not done",
+        "Look with export_model_json at the exchange reactions and at what the biomass reaction consumes",
+    )
+
+
+class FbaUnbounded(Infeasible):
+    """The objective can grow without limit, which no organism can.
+
+    Raised when: nothing bounds the flux through the objective: a loop of reactions, or an exchange, with an infinite
+    bound.
+    Caller: give the reactions in `unlimited_reactions` finite bounds with modify_model, or take another objective.
+    """
+
+    model_id: Public[str]
+    objective: Public[str]
+    media_id: Public[str | None] = None
+    unlimited_reactions: Public[list[str] | None] = None
+    code = "FBA_UNBOUNDED"
+    message = "The flux through '{objective}' in the model '{model_id}' has no limit."
+    hints = ("Give reactions with infinite bounds finite ones, with modify_model",)
+
+
+class CobrapySolverError(UpstreamError):
+    """The solver gave no usable answer.
+
+    Raised when: it met numerical trouble twice, with and without presolving; it ran out of time; or its process ended
+    unexpectedly, twice.
+    Caller: make the problem easier: fewer extreme bounds or coefficients, a smaller model; if the time was up, the same
+    call may do better when the server is less busy.
+    Operator: look for workers that the system killed for their memory, and at the model's coefficients.
+    """
+
+    operation: Public[Words]
+    exception_type: Public[Words]
+    exception_message: Public[str]
+    library: Public[str] = "COBRApy"
+    solver: Public[str] = "glpk"
+    code = "COBRAPY_SOLVER_ERROR"
+    message = "The solver gave no result ({exception_type})."
+    hints = (
+        "Check the model for very large or very small bounds and coefficients",
+        "Verify with export_model_json that the model is well formed",
+    )
+    retry = "after_fix"
+
+
+class GapfillInfeasible(Infeasible):
+    """No reactions of the universe make the model grow as wanted on the medium.
+
+    Raised when: with every reaction of the universe added, growth stays below the target: because the medium lacks
+    something, because some precursors of biomass cannot be made at all, or because the target is above the maximum.
+    Caller: add what `missing_nutrients` names to the medium, or lower `target_growth` to `growth_at_most`.
+    Operator: nothing to do, unless the universe should hold the missing reactions.
+    """
+
+    model_id: Public[str]
+    media_id: Public[str]
+    target_growth: Public[float]
+    growth_at_most: Public[float | None] = None
+    max_complexity: Public[int | None] = None
+    media_compounds: Public[int | None] = None
+    template_reactions_available: Public[int | None] = None
+    blocked_precursors: Public[tuple[dict[str, Any], ...] | None] = None
+    missing_nutrients: Public[tuple[dict[str, Any], ...] | None] = None
+    code = "GAPFILL_INFEASIBLE"
+    message = "No reactions of the universe let '{model_id}' grow at {target_growth} on '{media_id}'."
+    hints = (
+        "Verify that the medium has a source of carbon (glucose, acetate, ...), nitrogen, phosphorus and sulfur",
+        "Check the compounds of the medium with get_compound_name",
+        "Try a richer medium (LB, M9 with amino acids) instead of a minimal one",
+        "Verify with export_model_json that the model has a biomass reaction",
+    )
+
+
+class MaxComplexityExceeded(Infeasible):
+    """Growth needs more new reactions than the caller allows.
+
+    Raised when: gapfilling finds a solution, and the fewest reactions that were found are above `max_complexity`.
+    Caller: call again with the `max_complexity` that `reactions_needed` says, or with a richer medium.
+    """
+
+    reactions_needed: Public[int]
+    max_complexity: Public[int]
+    reactions: Public[tuple[str, ...] | None] = None
+    code = "MAX_COMPLEXITY_EXCEEDED"
+    message = "Growth needs {reactions_needed} new reactions, and max_complexity allows {max_complexity}."
+    hints = (
+        "Call gapfill_model again with max_complexity {reactions_needed}",
+        "Try a richer medium: it needs fewer reactions",
+    )
+
+
+class ModelSeedPyError(UpstreamError):
+    """ModelSEEDpy raised an exception while it built a model.
+
+    Raised when: its builder is chosen, and it cannot be imported, has no template, or fails over the genome.
+    Caller: try another template; if that fails too, report the error id to the user.
+    Operator: the log has the exception. ModelSEEDpy ships no templates: set FAILSOFT_FLUX_MODELSEEDPY_TEMPLATES, or
+    choose another builder with FAILSOFT_FLUX_BUILDER.
+    """
+
+    library: Public[str] = "ModelSEEDpy"
+    operation: Public[Words]
+    exception_type: Public[Words]
+    exception_message: Public[str] = ""
+    template_requested: Public[str | None] = None
+    code = "MODELSEEDPY_ERROR"
+    message = "ModelSEEDpy failed at {operation} ({exception_type})."
+    hints = (
+        "Verify that the template suits the organism, and try another one: GramNegative, GramPositive, Core",
+        "If every template fails, the person who runs this server has to look at its log",
+    )
+    retry = "after_fix"
+    actor = "operator"

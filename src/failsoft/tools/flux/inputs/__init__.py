@@ -1,1 +1,0 @@
-"""Files that a caller names: models, FASTA sequences and media tables."""

@@ -1,1 +1,0 @@
-"""Compounds and reactions by id or name."""

@@ -1,1 +1,0 @@
-"""Growth media: building and checking them."""

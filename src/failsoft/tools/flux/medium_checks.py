@@ -1,0 +1,325 @@
+"""Validation of a medium: all faults are listed, in the order of seed 002, and the first decides the code.
+
+Syntax is checked before existence: ids are looked up only if the arguments are otherwise valid. Malformed ids are
+reported together with unknown ones, since the correction is the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from failsoft.framework.errors import InvalidArgument, NextStep, Public
+from failsoft.framework.errors.corrections import is_same_spelling
+from failsoft.framework.errors.violations import Violation
+from failsoft.framework.text import bounded
+from failsoft.tools.flux.database.database import Database, DatabaseNotLoaded
+from failsoft.tools.flux.database.entries import COMPOUND_ID, Compound
+from failsoft.tools.flux.database.search import plain_id
+from failsoft.tools.flux.plausibility import missing_sources
+from failsoft.tools.flux.searches import meant
+
+
+class EmptyCompoundsList(InvalidArgument):
+    """A medium has no compounds.
+
+    Raised when: `compounds` is an empty list.
+    Caller: give the ids of the compounds that the medium has.
+    """
+
+    code = "EMPTY_COMPOUNDS_LIST"
+    message = "The list of compounds is empty."
+    hints = (
+        "Give at least one compound id, such as cpd00027 (glucose)",
+        "Use search_compounds to find the ids of the compounds",
+    )
+
+
+class InvalidCompoundIds(InvalidArgument):
+    """Some of the compounds of a medium do not exist.
+
+    Raised when: an id is not `cpd` and five digits, or no compound of the ModelSEED database has it.
+    Caller: replace the ids that `invalid_ids` lists; `valid_ids` are as they should be.
+    Operator: without the tables of ModelSEED only the compounds of COBRApy's models are known: install them.
+    """
+
+    invalid_ids: Public[tuple[str, ...]] = ()
+    valid_ids: Public[tuple[str, ...]] = ()
+    total_provided: Public[int | None] = None
+    total_invalid: Public[int | None] = None
+    total_valid: Public[int | None] = None
+    code = "INVALID_COMPOUND_IDS"
+    message = "{total_invalid} of {total_provided} ids are not in the server's tables of compounds: {invalid_ids}."
+    hints = (
+        "Use search_compounds with the name of a compound to find its id",
+        "Common compounds: cpd00027 (glucose), cpd00007 (O2), cpd00001 (H2O)",
+        "Check for typos in the compound ids",
+    )
+
+
+class NegativeUptake(InvalidArgument):
+    """The uptake that a medium allows is not above zero.
+
+    Raised when: `default_uptake` is zero or negative. It is a rate, so it has no sign; to block one compound give it
+    the bounds [0, 0].
+    Caller: give a positive number, in mmol per gram of dry weight and hour.
+    """
+
+    default_uptake: Public[float | None] = None
+    code = "NEGATIVE_UPTAKE"
+    message = "default_uptake is {default_uptake}, and has to be above 0."
+    hints = (
+        "Give the rate as a positive number: uptake is written as a negative bound only in custom_bounds",
+        "To block one compound, give it the bounds [0, 0] in custom_bounds",
+    )
+
+
+class InvalidBoundsFormat(InvalidArgument):
+    """The bounds of a compound are not a pair of numbers.
+
+    Raised when: `custom_bounds` is not an object, or a value in it is not a pair of numbers; null means infinite.
+    Caller: write the bounds as `{"cpd00027": [-10, 100]}`.
+    """
+
+    compound_id: Public[str | None] = None
+    code = "INVALID_BOUNDS_FORMAT"
+    message = "The bounds of '{compound_id}' are not of the form [lower, upper]."
+    hints = (
+        "Write the bounds as [lower, upper], two numbers; null is infinite",
+        "Uptake is a negative lower bound, secretion a positive upper one: [-10, 100]",
+    )
+
+
+class CompoundNotInList(InvalidArgument):
+    """Bounds are given for a compound that the medium does not have.
+
+    Raised when: a key of `custom_bounds` is not among `compounds`.
+    Caller: add the compound to `compounds`, or leave its bounds out.
+    """
+
+    compound_id: Public[str] = ""
+    code = "COMPOUND_NOT_IN_LIST"
+    message = "There are bounds for '{compound_id}', which is not in the list of compounds."
+    hints = ("Add {compound_id} to compounds, or leave it out of custom_bounds",)
+
+
+class BoundsOutOfOrder(InvalidArgument):
+    """The lower bound of a compound is not below its upper one.
+
+    Raised when: lower is above upper, or equal to it; only [0, 0], a blocked compound, may be equal.
+    Caller: swap the bounds, or write [0, 0] to block the compound.
+    """
+
+    compound_id: Public[str] = ""
+    lower: Public[float | None] = None
+    upper: Public[float | None] = None
+    code = "BOUNDS_OUT_OF_ORDER"
+    message = "The bounds of '{compound_id}' are out of order: {lower} is not below {upper}."
+    hints = (
+        "Give the lower bound first: [-10, 100]",
+        "To block a compound, write [0, 0]",
+    )
+
+
+_LISTED_AT_MOST = 50
+"""Ids that an error lists; it always says how many there are."""
+_ECHOED_AT_MOST = 80
+_PAIR = 2
+_BOUNDS_AT_MOST = 1_000
+
+
+@dataclass(slots=True)
+class _MediumFaults:
+    """The errors so far, in their order, and all violations."""
+
+    errors: list[InvalidArgument] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
+
+    def add(self, error: InvalidArgument, violation: Violation) -> None:
+        self.errors.append(error)
+        self.violations.append(violation)
+
+
+def check_media(database: Database, compounds: Sequence[str], default_uptake: float, custom_bounds: Any) -> None:
+    """Refuse arguments that are not a valid medium.
+
+    Raises:
+        EMPTY_COMPOUNDS_LIST, INVALID_COMPOUND_IDS, NEGATIVE_UPTAKE, INVALID_BOUNDS_FORMAT, COMPOUND_NOT_IN_LIST,
+            BOUNDS_OUT_OF_ORDER: By the first fault, with all of them as violations.
+        DATABASE_NOT_LOADED: The database is not available.
+    """
+    faults = _MediumFaults()
+    if not compounds:
+        violation = Violation(path="compounds", reason="length", message="expected at least one compound id")
+        faults.add(EmptyCompoundsList(), violation)
+    known, missing = _known(database, compounds)
+    ids = _unknown_ids(database, compounds, known)
+    if any(not COMPOUND_ID.fullmatch(item) and item not in known for item in compounds):
+        faults.errors.append(_invalid_ids(database, compounds, known, ids))
+    faults.violations += ids
+    _check_uptake(default_uptake, faults)
+    _check_bounds(compounds, custom_bounds, faults)
+    if not faults.errors and missing is not None:
+        raise missing
+    if not faults.errors and ids:
+        faults.errors.append(_invalid_ids(database, compounds, known, ids))
+    if faults.errors:
+        error = faults.errors[0]
+        error.violations = tuple(faults.violations)
+        raise error
+
+
+def bounds_of(given: Any) -> tuple[float, float] | None:
+    """Return bounds as numbers, null being infinite; None if they are not a pair of numbers."""
+    if not isinstance(given, (list, tuple)) or len(given) != _PAIR:
+        return None
+    lower, upper = (_number(item, infinite) for item, infinite in zip(given, (-math.inf, math.inf), strict=True))
+    return None if lower is None or upper is None else (lower, upper)
+
+
+def _known(
+    database: Database, compounds: Sequence[str]
+) -> tuple[Mapping[str, Compound | None], DatabaseNotLoaded | None]:
+    """Return the known compounds; without a database, all well-formed ids and the error."""
+    try:
+        return database.compounds(compounds), None
+    except DatabaseNotLoaded as error:
+        return {item: None for item in compounds if COMPOUND_ID.fullmatch(item)}, error
+
+
+def _number(item: Any, infinite: float) -> float | None:
+    if item is None:
+        return infinite
+    is_number = isinstance(item, (int, float)) and not isinstance(item, bool) and math.isfinite(item)
+    return float(item) if is_number else None
+
+
+def _unknown_ids(database: Database, compounds: Sequence[str], known: Mapping[str, Compound | None]) -> list[Violation]:
+    found: list[Violation] = []
+    for index, item in enumerate(compounds):
+        if item not in known:
+            is_well_formed = COMPOUND_ID.fullmatch(item) is not None
+            suggestion = None if is_well_formed or len(found) >= _LISTED_AT_MOST else _meant(database, item)
+            message = "no compound has this id" if is_well_formed else "expected cpd and five digits"
+            found.append(
+                Violation(
+                    path=f"compounds.{index}",
+                    reason="reference" if is_well_formed else "pattern",
+                    message=message,
+                    expected="id of a compound, as in cpd00027",
+                    suggestion=suggestion,
+                    received=bounded(item, _ECHOED_AT_MOST),
+                )
+            )
+    return found
+
+
+def _meant(database: Database, given: str) -> str | None:
+    try:
+        return meant(database, "compounds", given).id
+    except DatabaseNotLoaded:
+        return None
+
+
+def _invalid_ids(
+    database: Database, compounds: Sequence[str], known: Mapping[str, Compound | None], ids: Sequence[Violation]
+) -> InvalidCompoundIds:
+    try:
+        hint = database.facts().operator_hint
+    except DatabaseNotLoaded:
+        hint = ""
+    unknown = [item for item in dict.fromkeys(compounds) if item not in known]
+    step = None
+    if not all(_is_spelled_otherwise(violation) for violation in ids):
+        meant = next((str(violation.suggestion) for violation in ids if violation.suggestion is not None), None)
+        step = _search_step(unknown, known, meant)
+    return InvalidCompoundIds(
+        invalid_ids=tuple(bounded(item, _ECHOED_AT_MOST) for item in unknown[:_LISTED_AT_MOST]),
+        valid_ids=tuple(list(known)[:_LISTED_AT_MOST]),
+        total_provided=len(compounds),
+        total_invalid=len(ids),
+        total_valid=len(compounds) - len(ids),
+        operator_hint=hint,
+        next_step=step,
+    )
+
+
+def _is_spelled_otherwise(violation: Violation) -> bool:
+    """Return whether an id was sent in another case only, which the next step corrects: `CPD00027`."""
+    meant, given = violation.suggestion, violation.received
+    return isinstance(meant, str) and isinstance(given, str) and is_same_spelling(given, meant)
+
+
+def _search_step(unknown: Sequence[str], known: Mapping[str, Compound | None], meant: str | None) -> NextStep | None:
+    """Return a search for an unknown name, else for the id that was meant, else for a nutrient that the rest lacks."""
+    words = [item.strip() for item in unknown if item.strip() and not any(map(str.isdigit, item))]
+    query = next(iter(words), meant)
+    if query is None:
+        lacking = missing_sources([compound.formula for compound in known.values() if compound is not None])
+        query = lacking[0].example if lacking else None
+    return NextStep("search_compounds", {"query": bounded(query, _ECHOED_AT_MOST)}) if query is not None else None
+
+
+def _check_uptake(default_uptake: float, faults: _MediumFaults) -> None:
+    if not default_uptake > 0 or math.isinf(default_uptake):
+        violation = Violation(
+            path="default_uptake",
+            reason="range",
+            message="expected a number above 0",
+            expected="above 0",
+        )
+        shown = default_uptake if math.isfinite(default_uptake) else None
+        faults.add(NegativeUptake(default_uptake=shown), violation)
+
+
+def _check_bounds(compounds: Sequence[str], custom_bounds: Any, faults: _MediumFaults) -> None:
+    if custom_bounds is None:
+        return
+    expected = "[lower, upper], two numbers or null"
+    if not isinstance(custom_bounds, Mapping):
+        violation = Violation(
+            path="custom_bounds", reason="type", message="expected an object", expected="bounds by compound id"
+        )
+        faults.add(InvalidBoundsFormat(message="custom_bounds is not an object of bounds by compound id."), violation)
+        return
+    if len(custom_bounds) > _BOUNDS_AT_MOST:
+        expected = f"at most {_BOUNDS_AT_MOST:,} compounds"
+        violation = Violation(path="custom_bounds", reason="length", message=f"expected {expected}", expected=expected)
+        faults.add(InvalidBoundsFormat(message=f"custom_bounds has {len(custom_bounds):,} compounds."), violation)
+        return
+    pairs = {str(name): bounds_of(given) for name, given in custom_bounds.items()}
+    for name, pair in pairs.items():
+        if pair is None:
+            violation = Violation(path=_place(name), reason="format", message=f"expected {expected}", expected=expected)
+            faults.add(InvalidBoundsFormat(compound_id=bounded(name, _ECHOED_AT_MOST)), violation)
+    listed = set(compounds)
+    for name in pairs:
+        if name not in listed:
+            plain = plain_id("compounds", name)
+            is_misspelt = plain in listed and plain not in pairs
+            violation = Violation(
+                path=_place(name),
+                reason="unexpected" if is_misspelt else "reference",
+                message="it is not in the list of compounds",
+                suggestion=plain if is_misspelt else None,
+            )
+            faults.add(CompoundNotInList(compound_id=bounded(name, _ECHOED_AT_MOST)), violation)
+    for name, pair in pairs.items():
+        if pair is not None and pair[0] >= pair[1] and pair != (0, 0):
+            faults.add(*_out_of_order(name, *pair))
+
+
+def _place(name: str) -> str:
+    return f"custom_bounds.{bounded(name, _ECHOED_AT_MOST)}"
+
+
+def _out_of_order(name: str, lower: float, upper: float) -> tuple[BoundsOutOfOrder, Violation]:
+    violation = Violation(
+        path=_place(name),
+        reason="value",
+        message="expected the lower bound below the upper one",
+        expected="lower < upper, or [0, 0]",
+    )
+    return BoundsOutOfOrder(compound_id=bounded(name, _ECHOED_AT_MOST), lower=lower, upper=upper), violation

@@ -1,0 +1,306 @@
+"""Operations that load, modify, list, delete and export models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, NotRequired, cast
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from failsoft.framework.arguments.marks import Fault
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.operation import operation
+from failsoft.framework.errors import InvalidParameter, NextStep
+from failsoft.framework.errors.corrections import is_same_spelling
+from failsoft.framework.errors.violations import Violation
+from failsoft.framework.text import bounded, quoted
+from failsoft.tools.flux.medium_checks import BoundsOutOfOrder, InvalidBoundsFormat
+from failsoft.tools.flux.parts import FluxParts
+from failsoft.tools.flux.signatures import (
+    _ID_AT_MOST,
+    _SPELLED,
+    LOADING_S,
+    GeneIds,
+    ModelId,
+    Objective,
+    ReactionIds,
+    _ReactionId,
+)
+from failsoft.tools.flux.store import SHIPPED_MODELS, ListedModel, ModelNotFound, Recipe, listed
+
+
+class ModelList(TypedDict):
+    """The models of a caller, oldest first."""
+
+    models: list[ListedModel]
+    total: int
+
+
+class DeletedModel(TypedDict):
+    """What was deleted; the name may be empty."""
+
+    model_id: str
+    name: str
+
+
+class ModelText(TypedDict):
+    """A model as the text of a file, or a part of it; `next_offset` is where the rest begins."""
+
+    model_id: str
+    format: str
+    content: str
+    total_characters: int
+    offset: int
+    next_offset: NotRequired[int]
+
+
+class ExportedModel(TypedDict):
+    """A model, or a part of it, in cobra's JSON; an infinite bound is null. `next_offset` is where the rest begins."""
+
+    model_id: str
+    section: str
+    model: dict[str, Any]
+    num_reactions: int
+    num_metabolites: int
+    num_genes: int
+    offset: NotRequired[int]
+    next_offset: NotRequired[int]
+
+
+Offset = Annotated[int, Field(ge=0, le=1_000_000, description="Entries to skip at the beginning")]
+_Bound = Annotated[float, Field(ge=-1e9, le=1e9)] | None
+Bounds = Annotated[
+    dict[_ReactionId, Annotated[list[_Bound], Field(min_length=2, max_length=2)]] | None,
+    Field(
+        min_length=1,
+        max_length=10_000,
+        description="New bounds by reaction, [lower, upper] in mmol/gDW/h; null is infinite, [0, 0] blocks it",
+        examples=[{"EX_glc__D_e": [-5, 1000]}],
+    ),
+    Fault(InvalidBoundsFormat),
+]
+ShippedName = Annotated[
+    str | None,
+    _SPELLED,
+    Field(
+        max_length=_ID_AT_MOST,
+        description="A published model: textbook (95 reactions), iJO1366 (E. coli) or salmonella",
+        examples=["textbook"],
+        json_schema_extra={"enum": [*SHIPPED_MODELS, None]},
+    ),
+]
+ModelPath = Annotated[
+    str | None,
+    _SPELLED,
+    Field(
+        min_length=1,
+        max_length=4_096,
+        description="Path of a model file below {root}: SBML (.xml), cobra JSON, MAT or YAML, also as .gz",
+        examples=["models/own.xml"],
+    ),
+]
+ExportFormat = Annotated[
+    Literal["json", "sbml"], Field(description="json for cobra's JSON, sbml for SBML Level 3 with FBC")
+]
+TextOffset = Annotated[int, Field(ge=0, le=1_000_000_000, description="Where the part begins, as next_offset says")]
+Section = Annotated[
+    Literal["all", "reactions", "metabolites", "genes"],
+    Field(description="Which part of the model; all is the whole, as far as it fits into one answer"),
+]
+ExportLimit = Annotated[
+    int, Field(ge=1, le=10_000, description="Entries of each list to return at most; fewer if they do not fit")
+]
+
+_SHIPPED = " and ".join(", ".join(SHIPPED_MODELS).rsplit(", ", 1))
+
+
+def modification(
+    remove_reactions: list[str] | None,
+    knock_out_genes: list[str] | None,
+    bounds: Mapping[str, list[float | None]] | None,
+    objective: str | None,
+) -> dict[str, Any]:
+    """Return the step of a recipe that changes a model.
+
+    Raises:
+        INVALID_PARAM: Nothing is to be changed.
+        BOUNDS_OUT_OF_ORDER: A lower bound is above its upper bound. Equal ones are fine: the flux is then fixed.
+    """
+    wrong = [
+        name for name, (low, high) in (bounds or {}).items() if low is not None and high is not None and low > high
+    ]
+    if wrong:
+        violations = [
+            Violation(path=f"bounds.{name}", reason="range", message="the lower bound is above the upper bound")
+            for name in wrong
+        ]
+        low, high = (bounds or {})[wrong[0]]
+        more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        named = bounded(wrong[0], 100)
+        raise BoundsOutOfOrder(
+            message=f"The lower bound of reaction {quoted(named)}{more} is above its upper bound: {low:g} > {high:g}.",
+            compound_id=named,
+            lower=low,
+            upper=high,
+            violations=violations,
+            effect="none",
+        )
+    given = {
+        "remove_reactions": remove_reactions,
+        "knock_out_genes": knock_out_genes,
+        "bounds": bounds,
+        "objective": objective,
+    }
+    changes = {name: value for name, value in given.items() if value is not None}
+    if not changes:
+        violation = Violation(
+            path="",
+            reason="missing",
+            message=f"nothing to change; give at least one of {', '.join(given)}",
+            expected="one of " + ", ".join(given),
+        )
+        refused = InvalidParameter.from_violations([violation])
+        refused.effect = "none"
+        raise refused
+    return {"kind": "modify", **changes}
+
+
+def require_known(call: Call, name: str) -> None:
+    """Refuse a name that is not that of a published model.
+
+    Raises:
+        MODEL_NOT_FOUND: With the names that there are. Only the case of one is corrected: a similar name may be
+            another model.
+    """
+    if name in SHIPPED_MODELS:
+        return
+    same = next((known for known in SHIPPED_MODELS if is_same_spelling(name, known)), None)
+    raise ModelNotFound(
+        message=f"No model {quoted(name, 100)}; {_SHIPPED} can be loaded by name, others by path.",
+        requested_id=name,
+        available_models=list(SHIPPED_MODELS),
+        num_available=len(SHIPPED_MODELS),
+        next_step=None if same is None else NextStep(call.operation, {"name": same}),
+        effect="none",
+    )
+
+
+def require_one(**given: Any) -> None:
+    """Refuse two parameters of which not exactly one is given.
+
+    Raises:
+        INVALID_PARAM: None or both are.
+    """
+    first, second = given
+    count = sum(value is not None for value in given.values())
+    if count == 1:
+        return
+    if count:
+        violation = Violation(path=second, reason="value", message=f"give {first} or {second}, not both")
+    else:
+        violation = Violation(path=first, reason="missing", message=f"is missing; give {first} or {second}")
+    error = InvalidParameter.from_violations([violation])
+    error.effect = "none"
+    raise error
+
+
+@operation(open_world=False, destructive=False, timeout=LOADING_S, verify_with="list_models", title="Load a model")
+async def load_model(flux: FluxParts, call: Call, name: ShippedName = None, path: ModelPath = None) -> ListedModel:
+    """Load a published model by name, or your own from a file, and return its id.
+
+    Names: textbook (small, quick), iJO1366 (E. coli), salmonella. Files: SBML, cobra JSON, MAT, YAML.
+    """
+    if path is not None:
+        published = f"Published models are loaded by `name`: {', '.join(SHIPPED_MODELS)}."
+        data = await flux.runtime.threads.run(lambda: flux.files.read(path, otherwise=published))
+        recipe = Recipe(await flux.compute(call, "model_files:read_model", path, data))
+        origin = f"file: {bounded(path, 200)}"
+    else:
+        recipe = Recipe.shipped(str(name))
+        origin = f"published: {SHIPPED_MODELS[str(name)]}"
+    described = await flux.compute(call, "facts:describe", recipe)
+    facts = {"source": origin, **described["facts"]}
+    return listed(await flux.models.add_model(call, recipe, facts, name=name or Path(str(path)).name))
+
+
+@load_model.check
+def model_is_named_once(flux: FluxParts, call: Call, name: str | None, path: str | None) -> None:
+    """Refuse a call with neither name nor path, with both, or with a name that is not published."""
+    del flux
+    require_one(name=name, path=path)
+    if name is not None:
+        require_known(call, name)
+
+
+@operation(open_world=False, destructive=False, timeout=LOADING_S, verify_with="list_models", title="Change a model")
+async def modify_model(
+    flux: FluxParts,
+    call: Call,
+    model_id: ModelId,
+    remove_reactions: ReactionIds = None,
+    knock_out_genes: GeneIds = None,
+    bounds: Bounds = None,
+    objective: Objective = None,
+) -> ListedModel:
+    """Make a changed copy of a model and return its new id: reactions removed, genes knocked out, bounds set.
+
+    The model itself is not changed. A bound of null is infinite; [0, 0] blocks a reaction.
+    """
+    parent = await flux.models.model(call, model_id)
+    step = modification(remove_reactions, knock_out_genes, bounds, objective)
+    described = await flux.compute(call, "facts:check_and_describe", parent.recipe, step)
+    facts = {**parent.facts, "parent": model_id, **described["facts"]}
+    return listed(await flux.models.add_model(call, parent.recipe.then(step), facts, name=parent.name))
+
+
+@operation(read_only=True, open_world=False, title="List models")
+async def list_models(flux: FluxParts, call: Call) -> ModelList:
+    """Return the models that you have made, oldest first, with their size and origin."""
+    models = [listed(record) for record in await flux.models.models(call)]
+    return {"models": models, "total": len(models)}
+
+
+@operation(destructive=True, idempotent=False, open_world=False, verify_with="list_models", title="Delete a model")
+async def delete_model(flux: FluxParts, call: Call, model_id: ModelId) -> DeletedModel:
+    """Delete a model; calls with its id are refused from then on."""
+    record = await flux.models.delete_model(call, model_id)
+    return {"model_id": record.model_id, "name": record.name}
+
+
+@operation(read_only=True, open_world=False, timeout=LOADING_S, title="Export a model as data")
+async def export_model_json(
+    flux: FluxParts,
+    call: Call,
+    model_id: ModelId,
+    section: Section = "all",
+    offset: Offset = 0,
+    limit: ExportLimit | None = None,
+) -> ExportedModel:
+    """Return a model as cobra's JSON data: whole if it fits, else page by page with section, offset and limit.
+
+    Use export_model for a file.
+    """
+    model = await flux.models.model(call, model_id)
+    arguments = model.recipe, model_id, section, offset, limit, call.data_limit_bytes
+    exported = await flux.compute(call, "model_files:export", *arguments)
+    return cast("ExportedModel", {"model_id": model_id, **exported})
+
+
+@operation(read_only=True, open_world=False, timeout=LOADING_S, title="Export a model as a file")
+async def export_model(
+    flux: FluxParts,
+    call: Call,
+    model_id: ModelId,
+    format: ExportFormat,  # noqa: A002 - the name that callers use
+    offset: TextOffset = 0,
+) -> ModelText:
+    """Return a model as the text of an SBML or JSON file that cobra reads.
+
+    A long one comes in parts: call again with offset set to next_offset, and join the contents.
+    """
+    model = await flux.models.model(call, model_id)
+    arguments = model.recipe, format, offset, call.data_limit_bytes
+    exported = await flux.compute(call, "model_files:export_text", *arguments)
+    return cast("ModelText", {"model_id": model_id, **exported})

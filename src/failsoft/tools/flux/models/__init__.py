@@ -1,1 +1,0 @@
-"""The models that callers have loaded or made."""

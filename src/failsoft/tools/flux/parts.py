@@ -1,0 +1,137 @@
+"""What the operations of the flux toolset share: files, database, workers and store; and how it starts and ends."""
+
+from __future__ import annotations
+
+import tarfile
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.runtime import Runtime
+from failsoft.framework.call.toolset import BaseTool
+from failsoft.framework.errors import ConfigurationError, ToolError
+from failsoft.tools.files import name_roots
+from failsoft.tools.flux.conditions import Conditions
+from failsoft.tools.flux.database.database import Database
+from failsoft.tools.flux.database.reference_data import TemplateData
+from failsoft.tools.flux.database.tables import TablesError, find_tables
+from failsoft.tools.flux.input_files import InputFiles
+from failsoft.tools.flux.signatures import FluxSettings
+from failsoft.tools.flux.store import SHIPPED_MODELS, ModelStore
+from failsoft.tools.flux.workers.pool import Workers
+
+_WORK = "failsoft.tools.flux.work"
+
+
+class FluxParts(BaseTool):
+    """The parts of the flux toolset; its operations are functions of one, and `Flux` names them.
+
+    Args:
+        root: The folder of the files that callers may load; the current one if left out.
+        runtime: The runtime of its calls.
+        settings: Its limits and its data (`FAILSOFT_FLUX_...`).
+        cache_dir: Where the database of compounds is kept; by default in the user's cache folder.
+
+    Raises:
+        CONFIG_ERROR: COBRApy is not installed (it comes with the extra `flux`), or a setting does not name a model.
+    """
+
+    name = "flux"
+    wire_format = "coded_error"
+    Settings = FluxSettings
+    settings: FluxSettings
+
+    def __init__(
+        self,
+        root: Path | None = None,
+        *,
+        runtime: Runtime | None = None,
+        settings: FluxSettings | None = None,
+        cache_dir: Path | None = None,
+    ) -> None:
+        super().__init__(runtime=runtime, settings=settings)
+        if find_spec("cobra") is None:
+            raise ConfigurationError(
+                issue="the flux toolset needs COBRApy, which is not installed",
+                resolution="install the extra: pip install 'failsoft[flux]'",
+                details={"extra": "flux"},
+            )
+        settings = self.settings
+        unknown = [name for name in settings.preload if name not in SHIPPED_MODELS]
+        if unknown:
+            raise ConfigurationError(
+                issue=f"FAILSOFT_FLUX_PRELOAD names {', '.join(unknown)}, which is not a published model",
+                resolution=f"choose among {', '.join(SHIPPED_MODELS)}",
+            )
+        _require_tables(settings.tables)
+        self.files = InputFiles(root)
+        self.roots = () if root is None else (self.files.folder,)  # without one, replicas share their models
+        self.workers = Workers(settings)
+        self.database = Database(settings.tables, cache_dir=cache_dir)
+        self.reference_data = TemplateData(settings.templates)
+        self.models = ModelStore(self.runtime.state.records(self), keep_s=settings.keep_s, at_most=settings.keep_count)
+
+    def bind_operations(self) -> None:
+        """Bind every operation; schemas name the folders that are served."""
+        super().bind_operations()
+        name_roots(self.operations.values(), self.roots)
+
+    async def startup(self) -> None:
+        """Start the workers and the build of the database in the background."""
+        self.workers.warm_up()
+        self.database.warm_up()
+
+    async def shutdown(self) -> None:
+        """End the workers, and close the database."""
+        await self.runtime.threads.run(self.workers.close)
+        self.database.close()
+
+    async def conditions(
+        self, call: Call, model_id: str, media_id: str | None, objective: str | None = None, **more: Any
+    ) -> Conditions:
+        """Return the conditions of an analysis, with the medium of that id.
+
+        Raises:
+            MEDIA_NOT_FOUND: There is no such medium.
+        """
+        record = None if media_id is None else await self.models.media(call, media_id)
+        medium = None if record is None else record.medium
+        return Conditions(model_id=model_id, media_id=media_id, medium=medium, objective=objective, **more)
+
+    async def compute(self, call: Call, task: str, *arguments: Any) -> Any:
+        """Return what a task returns, and pass its `warnings` on.
+
+        Args:
+            call: The call that it is for.
+            task: `module:function` beneath `work`.
+            arguments: Its arguments.
+
+        Raises:
+            ToolError: What the task raised; it has changed nothing.
+        """
+        try:
+            file = await call.bound.threads.run(self.database.file)
+            answer = await self.workers.run(call, f"{_WORK}:run", file, f"{_WORK}.{task}", arguments)
+        except ToolError as error:
+            error.effect = error.effect or "none"
+            raise
+        if isinstance(answer, dict):
+            for warning in answer.get("warnings", ()):
+                call.warn(warning)
+        return answer
+
+
+def _require_tables(place: Path | None) -> None:
+    """Raise if the configured tables do not exist or cannot be read."""
+    if place is None:
+        return
+    try:
+        find_tables(place)
+    except (OSError, TablesError, tarfile.TarError, zipfile.BadZipFile) as error:
+        raise ConfigurationError(
+            issue="FAILSOFT_FLUX_TABLES does not name tables of ModelSEED",
+            resolution="name a folder, wheel or sdist that holds compounds.tsv and reactions.tsv",
+            operator_hint=f"{type(error).__name__}: {error}",
+        ) from error

@@ -1,0 +1,227 @@
+"""Searches by name, and corrections for malformed ModelSEED ids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, NamedTuple, NotRequired, cast
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from failsoft.framework.arguments.marks import Fault, Reference
+from failsoft.framework.call import CallContext
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.operation import operation
+from failsoft.framework.errors import InvalidArgument
+from failsoft.framework.errors.violations import Violation
+from failsoft.framework.text import quoted
+from failsoft.tools.flux.database.database import Database, Facts, Hits
+from failsoft.tools.flux.database.entries import Compound, Reaction, folded
+from failsoft.tools.flux.database.search import Kind, is_ec_number, plain_id
+from failsoft.tools.flux.parts import FluxParts
+
+_COMPARED_AT_MOST = 100
+"""Characters of a malformed id that is looked up as a name; names are shorter."""
+
+
+class Meant(NamedTuple):
+    """The correction of a malformed id: an id that exists, or else a query that finds something."""
+
+    id: str | None
+    query: str | None
+
+
+def meant(database: Database, kind: Kind, given: str) -> Meant:
+    """Return the correction of an id in another spelling, of a name, or of an id of another database (`glc__D`)."""
+    wanted = plain_id(kind, given)
+    if wanted is not None:
+        known = database.compound(wanted) if kind == "compounds" else database.reaction(wanted)
+        return Meant(wanted if known is not None else None, None)
+    if not given.strip() or len(given) > _COMPARED_AT_MOST:
+        return Meant(None, None)
+    search = database.search_compounds if kind == "compounds" else database.search_reactions
+    return _named(given, search(given, 1))
+
+
+def _named(given: str, hits: Hits) -> Meant:
+    if hits.entries:
+        entry, label = hits.entries[0]
+        # Several entries may have the same name; then the first one is a guess, so the search is suggested instead.
+        is_exact = folded(label) == folded(given) and hits.total == 1
+        return Meant(entry.id if is_exact else None, given.strip())
+    return Meant(None, hits.alike[0] if hits.alike else None)
+
+
+class EmptyQuery(InvalidArgument):
+    """The query of a search is empty.
+
+    Raised when: `query` is empty or consists of spaces.
+    Caller: give a name or a part of one, a formula, or an id of another database.
+    """
+
+    code = "EMPTY_QUERY"
+    message = "The query is empty."
+    hints = ("Give a name or a part of one, such as 'glucose'",)
+
+
+class InvalidLimit(InvalidArgument):
+    """The limit of a search is not usable.
+
+    Raised when: `limit` is not a whole number from 1 to 100.
+    Caller: give a whole number in that range, or leave it out.
+    """
+
+    code = "INVALID_LIMIT"
+    message = "The limit is not a positive whole number."
+    hints = ("Give a whole number from 1 to 100, or leave the limit out",)
+
+
+class CompoundHit(TypedDict):
+    """A compound that a search found; `matched` is the other name or id that it was found by."""
+
+    compound_id: str
+    name: str
+    formula: NotRequired[str]
+    charge: NotRequired[int]
+    matched: NotRequired[str]
+    is_obsolete: NotRequired[bool]
+    replaced_by: NotRequired[list[str]]
+
+
+class CompoundHits(TypedDict):
+    """The compounds that a search found, best first; `total` counts all of them."""
+
+    results: list[CompoundHit]
+    total: int
+
+
+class ReactionHit(TypedDict):
+    """A reaction that a search found; `matched` is the other name or id that it was found by."""
+
+    reaction_id: str
+    name: str
+    equation: NotRequired[str]
+    matched: NotRequired[str]
+    is_obsolete: NotRequired[bool]
+    replaced_by: NotRequired[list[str]]
+
+
+class ReactionHits(TypedDict):
+    """The reactions that a search found, best first; `total` counts all of them."""
+
+    results: list[ReactionHit]
+    total: int
+
+
+_ECHOED_AT_MOST = 80
+
+
+def some_words(query: str) -> None:
+    """Refuse a query without a word in it.
+
+    Raises:
+        EMPTY_QUERY: It is empty, or has only spaces in it.
+    """
+    if not query.strip():
+        expected = "a name or a part of one"
+        violation = Violation(path="query", reason="length", message=f"expected {expected}", expected=expected)
+        raise EmptyQuery(violations=[violation])
+
+
+Query = Annotated[
+    str,
+    Fault(EmptyQuery, "length", at=""),
+    Reference(some_words, kind="spelled"),
+    Field(
+        min_length=1,
+        max_length=1_000,
+        description="A name or a part of it, a formula, an EC number, a pathway, or an id of ModelSEED, BiGG or KEGG",
+        examples=["glucose", "C6H12O6"],
+    ),
+]
+SearchLimit = Annotated[
+    int, Fault(InvalidLimit), Field(ge=1, le=100, description="How many to return at most, best first")
+]
+
+
+def compound_hits(call: CallContext, database: Database, query: str, limit: int) -> CompoundHits:
+    """Return the compounds that a search finds; without any, warn with advice on what to try."""
+    hits = database.search_compounds(query, limit)
+    _warn_of_nothing(call, hits, query, "compounds", database.facts())
+    results = [
+        without_empty(
+            {
+                "compound_id": entry.id,
+                "name": entry.name,
+                "formula": entry.formula or None,
+                "charge": entry.charge,
+                "matched": label if label != entry.name else None,
+                **obsolescence(entry),
+            }
+        )
+        for entry, label in hits.entries
+    ]
+    return cast("CompoundHits", {"results": results, "total": hits.total})
+
+
+def reaction_hits(call: CallContext, database: Database, query: str, limit: int) -> ReactionHits:
+    """Return the reactions that a search finds; see `compound_hits`."""
+    hits = database.search_reactions(query, limit)
+    _warn_of_nothing(call, hits, query, "reactions", database.facts())
+    results = [
+        without_empty(
+            {
+                "reaction_id": entry.id,
+                "name": entry.name,
+                "equation": entry.definition or None,
+                "matched": label if label != entry.name else None,
+                **obsolescence(entry),
+            }
+        )
+        for entry, label in hits.entries
+    ]
+    return cast("ReactionHits", {"results": results, "total": hits.total})
+
+
+def _warn_of_nothing(call: CallContext, hits: Hits, query: str, kind: Kind, facts: Facts) -> None:
+    """Warn that nothing was found, with advice on what to try instead."""
+    if hits.total:
+        return
+    given = quoted(query.strip(), _ECHOED_AT_MOST)
+    total = facts.total_compounds if kind == "compounds" else facts.total_reactions
+    among = f"the tables of this server ({total} {kind}{', not all' if facts.operator_hint else ''})"
+    other: Kind = "reactions" if kind == "compounds" else "compounds"
+    if plain_id(other, query):
+        call.warn(f"{given} is an id of {other}: call `search_{other}`.")
+    elif plain_id(kind, query):
+        call.warn(f"{given} is not in {among}. Search for a part of its name.")
+    elif kind == "reactions" and is_ec_number(query):
+        call.warn(f"Nothing in {among} has the EC number {given}. Search for a part of the enzyme's name.")
+    elif hits.alike:
+        names = ", ".join(quoted(name, _ECHOED_AT_MOST) for name in hits.alike)
+        call.warn(f"Nothing in {among} has {given} in its name. Names that are spelled like it: {names}.")
+    else:
+        more = "or a formula" if kind == "compounds" else "an EC number or a pathway"
+        call.warn(f"Nothing in {among} has {given} in its name. Try a shorter or another name, {more}.")
+
+
+def obsolescence(entry: Compound | Reaction) -> dict[str, Any]:
+    """Return what an answer says of an obsolete entry; nothing of one in use."""
+    return {"is_obsolete": True, "replaced_by": list(entry.linked)} if entry.is_obsolete else {}
+
+
+def without_empty(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields without those that are None or empty."""
+    return {name: value for name, value in fields.items() if value is not None and value not in ([], {})}
+
+
+@operation(read_only=True, open_world=False, title="Search compounds")
+def search_compounds(flux: FluxParts, call: Call, query: Query, limit: SearchLimit = 10) -> CompoundHits:
+    """Return the compounds with a name that holds all words of the query, or with exactly that formula or id."""
+    return compound_hits(call, flux.database, query, limit)
+
+
+@operation(read_only=True, open_world=False, title="Search reactions")
+def search_reactions(flux: FluxParts, call: Call, query: Query, limit: SearchLimit = 10) -> ReactionHits:
+    """Return the reactions with a name that holds all words of the query, or with exactly that EC number or id."""
+    return reaction_hits(call, flux.database, query, limit)

@@ -1,0 +1,145 @@
+"""The settings of the flux toolset, and the arguments and results that several operations share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from failsoft.framework.arguments.marks import Reference
+from failsoft.framework.setting_types import Names, WebAddress
+from failsoft.framework.settings import ToolsetSettings
+
+
+class FluxSettings(ToolsetSettings):
+    """What an operator can set for the flux toolset."""
+
+    tables: Path | None = Field(
+        default=None,
+        description="Folder, wheel or sdist with the tables of ModelSEED; by default what is installed.",
+    )
+    keep_s: float = Field(
+        default=86_400.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="Seconds that a model or a medium of the flux toolset is kept.",
+    )
+    keep_count: int = Field(
+        default=100, ge=1, le=1_000, description="Models, and media, of the flux toolset that are kept for a caller."
+    )
+    workers: int = Field(
+        default=2, ge=1, le=256, description="Processes that compute for the flux toolset, each with models in memory."
+    )
+    queue: int = Field(
+        default=256, ge=0, le=100_000, description="Calls of the flux toolset that may wait for such a process."
+    )
+    preload: Names = Field(
+        default=("textbook",), description="Models that those processes start with, separated by commas."
+    )
+    models_in_memory: int = Field(
+        default=8, ge=1, le=1_000, description="Models that each of those processes keeps in memory."
+    )
+    worker_tasks: int = Field(
+        default=10_000, ge=1, description="Calls after which such a process is replaced by a fresh one."
+    )
+    worker_bytes: int = Field(
+        default=2_000_000_000, ge=100_000_000, description="Bytes of memory above which it is replaced."
+    )
+    templates: Names = Field(
+        default=(),
+        description="Folders, wheels or sdists with the data of carveme and PyFBA, from which the flux toolset builds "
+        "models, separated by commas; by default what is installed.",
+    )
+    builder: Literal["auto", "homology", "template", "modelseedpy"] = Field(
+        default="auto",
+        description="How the flux toolset builds models; auto takes the template where functions are known, else "
+        "homology.",
+    )
+    diamond: str = Field(default="diamond", description="The program diamond, by name or path.")
+    rast_url: WebAddress | None = Field(
+        default=None,
+        description="Endpoint of a RAST service that annotates protein functions; sequences are sent to it.",
+    )
+    modelseedpy_python: Path | None = Field(
+        default=None, description="The Python that has ModelSEEDpy; by default the one of this server."
+    )
+    modelseedpy_templates: Path | None = Field(
+        default=None, description="Folder of the templates of ModelSEEDpy, as NAME.json; it ships none."
+    )
+
+
+_ID_AT_MOST = 128
+_HANDLE = Reference(kind="handle")
+_IDENTIFIER = Reference(kind="identifier")
+_SPELLED = Reference(kind="spelled")
+"""The kinds of names that the handlers look up themselves, since models and media belong to callers."""
+
+ModelId = Annotated[
+    str,
+    _HANDLE,
+    Field(
+        max_length=_ID_AT_MOST,
+        description="Id of a model, as load_model, build_model or list_models returned it",
+        examples=["model_20261122_a1b2c3"],
+    ),
+]
+UsedMediaId = Annotated[
+    str | None,
+    _HANDLE,
+    Field(
+        max_length=_ID_AT_MOST,
+        description="Id of a medium, as build_media returned it, or a predefined one (minimal_aerobic); left out, "
+        "the model's own bounds",
+        examples=["minimal_aerobic"],
+    ),
+]
+_ReactionId = Annotated[str, Field(min_length=1, max_length=_ID_AT_MOST)]
+Objective = Annotated[
+    str | None,
+    Field(
+        min_length=1,
+        max_length=_ID_AT_MOST,
+        description="Id of the reaction to optimize; left out, the model's own objective",
+    ),
+]
+ReactionIds = Annotated[
+    list[_ReactionId] | None,
+    _IDENTIFIER,
+    Field(min_length=1, max_length=10_000, description="Reactions by id", examples=[["PGK"]]),
+]
+GeneIds = Annotated[
+    list[_ReactionId] | None,
+    _IDENTIFIER,
+    Field(min_length=1, max_length=10_000, description="Genes by id or name", examples=[["b2926", "pfkA"]]),
+]
+FilePath = Annotated[
+    str | None,
+    _SPELLED,
+    Field(min_length=1, max_length=4_096, description="Path of a file below {root}"),
+]
+
+BUILDING_S = 300.0
+"""Seconds for calls that compare a whole genome, or solve thousands of problems."""
+LOADING_S = 60.0
+"""Seconds for calls that may have to load a model of a whole genome before they compute."""
+
+
+class NextCall(TypedDict):
+    """A call that leads on from a success."""
+
+    tool: str
+    arguments: dict[str, Any]
+    why: str
+
+
+MediaId = Annotated[
+    str,
+    Reference(kind="handle"),
+    Field(
+        max_length=128,
+        description="Id of a medium, as build_media returned it, or a predefined one such as minimal_aerobic",
+        examples=["minimal_aerobic"],
+    ),
+]

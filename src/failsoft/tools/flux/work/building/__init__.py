@@ -1,1 +1,0 @@
-"""Build a draft model from proteins or templates."""

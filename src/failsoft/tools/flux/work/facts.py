@@ -1,0 +1,146 @@
+"""Facts about a model, and warnings about implausible ones."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import cobra
+from cobra.util.solver import linear_reaction_coefficients
+
+from failsoft.framework.errors import InvalidParameter
+from failsoft.framework.errors.violations import Violation
+from failsoft.framework.text import enumerated
+from failsoft.tools.flux.store import Recipe, Step
+from failsoft.tools.flux.work.exchanges import surroundings_of
+from failsoft.tools.flux.work.making import gene_ids, model_of, unknown_ids
+from failsoft.tools.flux.work.network import is_biomass
+
+_REACTIONS_AT_LEAST = 100
+_NAMED_AT_MOST = 10
+
+_HYDROLYSIS = {
+    "atp": ("atp", "cpd00002"),
+    "adp": ("adp", "cpd00008"),
+    "pi": ("pi", "cpd00009"),
+    "water": ("h2o", "cpd00001"),
+    "proton": ("h", "cpd00067"),
+}
+"""BiGG and ModelSEED ids of the metabolites in the hydrolysis of ATP."""
+_COEFFICIENTS = {"atp": -1, "water": -1, "adp": 1, "pi": 1, "proton": 1}
+_FREE_AT_MOST = 1e-5
+_FREE_ENERGY = (
+    "The model makes ATP with every uptake closed: its reactions form a loop that no cell has, and its growth rates "
+    "are too high. Check the directions of its reactions."
+)
+
+_objectives: weakref.WeakKeyDictionary[cobra.Model, tuple[str, ...]] = weakref.WeakKeyDictionary()
+
+
+def describe(recipe: Recipe) -> dict[str, Any]:
+    """Return the facts of a recipe's model and warnings about it: a task."""
+    model = model_of(recipe)
+    free = [] if recipe.base["kind"] == "shipped" and not recipe.steps else free_energy(model)
+    return {"facts": model_facts(model), "warnings": [*oddities(model), *free, *_misannotated(model)]}
+
+
+def check_and_describe(recipe: Recipe, step: Step) -> dict[str, Any]:
+    """Return the facts of the model with one more step, a `modify`: a task.
+
+    Raises:
+        INVALID_PARAM: Reactions or genes that the model does not have, all of them, each with the closest id.
+    """
+    model = model_of(recipe)
+    violations = [
+        *unknown_ids("remove_reactions", step.get("remove_reactions", ()), model.reactions, "reaction"),
+        *unknown_ids("knock_out_genes", gene_ids(model, step.get("knock_out_genes", ())), model.genes, "gene"),
+        *unknown_ids("bounds", step.get("bounds", {}), model.reactions, "reaction"),
+        *unknown_ids("objective", [step["objective"]] if "objective" in step else [], model.reactions, "reaction"),
+    ]
+    removed = set(step.get("remove_reactions", ()))
+    violations += [
+        Violation(path=path, reason="value", message=f'"{item}" is removed by the same call')
+        for path, item in (
+            *((f"bounds.{item}", item) for item in step.get("bounds", {})),
+            *(("objective", item) for item in [step.get("objective")] if item is not None),
+        )
+        if item in removed
+    ]
+    if violations:
+        raise InvalidParameter.from_violations(violations)
+    return describe(recipe.then(step))
+
+
+def free_energy(model: cobra.Model) -> list[str]:
+    """Return a sentence if the model makes ATP with every uptake closed: a loop of reactions that no cell has."""
+    names = {item: _cytosolic(model, *ids) for item, ids in _HYDROLYSIS.items()}
+    if None in names.values():
+        return []
+    with model:
+        for reaction in model.reactions:
+            low, high = reaction.bounds
+            if len(reaction.metabolites) == 1:
+                (number,) = reaction.metabolites.values()
+                low, high = (max(low, 0.0), high) if number < 0 else (low, min(high, 0.0))
+            reaction.bounds = min(low, 0.0), max(high, 0.0)
+        hydrolysis = cobra.Reaction("failsoft_hydrolysis", lower_bound=0, upper_bound=1_000)
+        hydrolysis.add_metabolites({names[item]: number for item, number in _COEFFICIENTS.items()})
+        model.add_reactions([hydrolysis])
+        model.objective = hydrolysis
+        made = model.slim_optimize(error_value=0.0)
+    if made <= _FREE_AT_MOST:
+        return []
+    return [_FREE_ENERGY]
+
+
+def _cytosolic(model: cobra.Model, *ids: str) -> Any:
+    """Return the metabolite of the cytosol by any of its ids, or None."""
+    for name in ids:
+        for ending in ("_c", "_c0", "[c]", "[c0]"):
+            if f"{name}{ending}" in model.metabolites:
+                return model.metabolites.get_by_id(f"{name}{ending}")
+    return None
+
+
+def _misannotated(model: cobra.Model) -> list[str]:
+    named = [f"{reaction} ({compound})" for reaction, compound in surroundings_of(model).misannotated.items()]
+    if not named:
+        return []
+    shown = enumerated(named, _NAMED_AT_MOST)
+    return [f"These exchanges are annotated with the ModelSEED id of another metabolite; BiGG ids are used: {shown}."]
+
+
+def model_facts(model: cobra.Model) -> dict[str, Any]:
+    """Return the counts of a model and its objective, as `list_models` returns them."""
+    return {
+        "num_reactions": len(model.reactions),
+        "num_metabolites": len(model.metabolites),
+        "num_genes": len(model.genes),
+        "num_exchange_reactions": len(surroundings_of(model).exchanges),
+        "objective": " + ".join(objective_of(model)),
+    }
+
+
+def objective_of(model: cobra.Model) -> tuple[str, ...]:
+    """Return the reactions that the model itself optimizes; worked out once, so ask before changing the objective."""
+    found = _objectives.get(model)
+    if found is None:
+        found = _objectives[model] = tuple(sorted(reaction.id for reaction in linear_reaction_coefficients(model)))
+    return found
+
+
+def biomass_reactions(model: cobra.Model) -> list[str]:
+    """Return the biomass reactions, recognized by their ids."""
+    return [reaction.id for reaction in model.reactions if is_biomass(reaction.id)]
+
+
+def oddities(model: cobra.Model) -> list[str]:
+    """Return warnings about parts that usable models rarely lack (seed 002, biological plausibility)."""
+    found = []
+    if not biomass_reactions(model):
+        found.append("The model has no biomass reaction.")
+    if not surroundings_of(model).exchanges:
+        found.append("The model has no exchange reactions, so it can take up nothing.")
+    if len(model.reactions) < _REACTIONS_AT_LEAST:
+        found.append(f"The model has {len(model.reactions)} reactions; whole models have at least 100.")
+    return found

@@ -1,1 +1,0 @@
-"""Find the reactions that a model lacks for growth."""

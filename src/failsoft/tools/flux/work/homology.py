@@ -1,0 +1,237 @@
+"""Proteins become a draft: their homologs by diamond, complexes, gene rules and a universe of reactions."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import os
+import subprocess
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from failsoft.framework.errors import Timeout, UpstreamError
+from failsoft.tools.flux.database.reference_data import TEMPLATES
+from failsoft.tools.flux.work.making import draft
+from failsoft.tools.flux.work.network import Network, NetworkReaction, sbml_universe
+from failsoft.tools.flux.workers.fork_server import ending_with_this_process
+from failsoft.tools.flux.workers.worker import progress
+
+
+def gene_ids(sequence_ids: Iterable[str]) -> dict[str, str]:
+    """Return the gene for each sequence: its id, without the bar that rules read as `or`; each gene once."""
+    genes: dict[str, str] = {}
+    taken: set[str] = set()
+    for sequence_id in sequence_ids:
+        bare = gene = sequence_id.replace("|", "_")
+        number = 2
+        while gene in taken:
+            gene = f"{bare}_{number}"
+            number += 1
+        taken.add(gene)
+        genes[sequence_id] = gene
+    return genes
+
+
+def any_of(complexes: Collection[frozenset[str]]) -> str:
+    """Return the rule for complexes of which any one is enough; empty if one of them needs no gene."""
+    if frozenset() in complexes:
+        return ""
+    # A complex that holds another one whole adds nothing to the rule.
+    smallest = [item for item in complexes if not any(other < item for other in complexes)]
+    ordered = sorted(smallest, key=sorted)
+    if len(ordered) == 1:
+        return " and ".join(sorted(ordered[0]))
+    return " or ".join(f"({' and '.join(sorted(item))})" if len(item) > 1 else next(iter(item)) for item in ordered)
+
+
+def all_of(complexes: Iterable[Iterable[Iterable[str]]]) -> str:
+    """Return the rule for complexes, any of which is enough; each has parts, and each part genes that make it."""
+    rules = []
+    for parts in complexes:
+        written = dict.fromkeys(_one_of(sorted(set(genes))) for genes in parts)
+        rules.append(" and ".join(written) if len(written) > 1 else next(iter(written), "").strip("()"))
+    distinct = list(dict.fromkeys(rule for rule in rules if rule))
+    if len(distinct) == 1:
+        return distinct[0]
+    return " or ".join(f"({rule})" if " " in rule else rule for rule in distinct)
+
+
+def _one_of(genes: list[str]) -> str:
+    return genes[0] if len(genes) == 1 else f"({' or '.join(genes)})"
+
+
+_COLUMNS = ("qseqid", "sseqid", "pident", "qcovhsp", "scovhsp", "bitscore")
+
+
+class ProteinHit(NamedTuple):
+    """An alignment with a known protein: percent of identity and of both lengths covered, and diamond's score."""
+
+    query: str
+    target: str
+    identity: float
+    query_covered: float
+    target_covered: float
+    score: float
+
+
+def search(sequences: Mapping[str, str], database: Path, *, program: str, limit_s: float) -> list[ProteinHit]:
+    """Return the best hits of each protein. Proteins and hits go through pipes; nothing is written to the disk.
+
+    Args:
+        sequences: Proteins by id.
+        database: The known proteins, in diamond's own format.
+        program: The path of diamond.
+        limit_s: Seconds after which it is killed.
+
+    Raises:
+        TIMEOUT: It took longer.
+        UPSTREAM_ERROR: It failed.
+    """
+    ids = list(sequences)
+    # Numbers instead of ids, which may contain anything.
+    fasta = "".join(f">{index}\n{sequences[name]}\n" for index, name in enumerate(ids))
+    command = [
+        program,
+        "blastp",
+        "--db",
+        str(database),
+        "--top",
+        "10",
+        "--evalue",
+        "1e-10",
+        "--threads",
+        str(min(2, os.cpu_count() or 1)),
+    ]
+    # Named, since without --query larger inputs end diamond 2.1 in a segmentation fault.
+    command += ["--query", "-", "--quiet", "--outfmt", "6", *_COLUMNS]
+    try:
+        done = subprocess.run(  # noqa: S603 - a list of our own making, no shell
+            command,
+            input=fasta.encode(),
+            capture_output=True,
+            timeout=limit_s,
+            check=False,
+            preexec_fn=ending_with_this_process(),
+        )
+    except subprocess.TimeoutExpired as error:
+        raise Timeout(message=f"Comparing the proteins took longer than {limit_s:g} seconds.") from error
+    except OSError as error:
+        raise UpstreamError(message="The program that compares proteins could not be started.") from error
+    if done.returncode != 0:
+        raise UpstreamError(
+            message="The program that compares proteins failed.",
+            details={"exit_code": done.returncode, "said": done.stderr.decode(errors="replace")[-300:]},
+        )
+    return [_hit(line, ids) for line in done.stdout.decode().splitlines()]
+
+
+def _hit(line: str, ids: list[str]) -> ProteinHit:
+    query, target, *numbers = line.split("\t")
+    return ProteinHit(ids[int(query)], target, *map(float, numbers))
+
+
+IDENTITY_AT_LEAST = 40.0
+COVERED_AT_LEAST = 70.0
+"""Percent of the amino acids, and of both proteins' lengths: below it two proteins rarely have the same function."""
+_SPONTANEOUS = frozenset({"s0001", "S0001", "s_0001", "S_0001", "KPN_SPONT", "PP_s0001"})
+"""Placeholder genes of spontaneous reactions."""
+_MAINTENANCE = "ATPM"
+
+
+class _Complex(NamedTuple):
+    reaction: str
+    proteins: frozenset[str]
+    is_spontaneous: bool
+
+
+def build(
+    sequences: Mapping[str, str], template: str, name: str, data: str, program: str, limit_s: float
+) -> dict[str, Any]:
+    """Return the base of a draft, and facts about it.
+
+    Args:
+        sequences: Proteins by id.
+        template: A template that has a universe.
+        name: What the caller calls the model.
+        data: The folder of carveme's generated data.
+        program: The path of diamond.
+        limit_s: Seconds that diamond may take.
+    """
+    folder = Path(data)
+    genes = gene_ids(sequences)
+    progress(0, 4, "Comparing the proteins with known ones")
+    hits = search(sequences, folder / "bigg_proteins.dmnd", program=program, limit_s=limit_s)
+    progress(2, 4, "Looking up their functions")
+    like = _alike(hits)
+    rules = _rules(_complexes(folder / "bigg_gprs.csv.gz"), like, genes)
+    progress(3, 4, "Making the draft")
+    universe = sbml_universe(folder / f"universe_{TEMPLATES[template].universe}.xml.gz")
+    network = _drafted(universe, rules)
+    matched = {hit.query for found in like.values() for hit in found}
+    return {
+        "base": draft(network, source="carveme", template=template, name=name),
+        "matched": len(matched),
+    }
+
+
+def _alike(hits: Iterable[ProteinHit]) -> dict[str, list[ProteinHit]]:
+    """Return the homologous proteins of each known one, from the best hits of diamond."""
+    found: dict[str, list[ProteinHit]] = defaultdict(list)
+    for hit in hits:
+        if hit.identity >= IDENTITY_AT_LEAST and min(hit.query_covered, hit.target_covered) >= COVERED_AT_LEAST:
+            found[hit.target].append(hit)
+    return {target: _best(candidates) for target, candidates in found.items()}
+
+
+def _best(hits: Sequence[ProteinHit]) -> list[ProteinHit]:
+    """Return the best hit and those nearly as good; far weaker ones have other functions."""
+    top = max(hit.score for hit in hits)
+    return [hit for hit in hits if hit.score >= 0.9 * top]
+
+
+@lru_cache(maxsize=1)
+def _complexes(file: Path) -> tuple[_Complex, ...]:
+    """Return the protein complexes of reactions, each once."""
+    members: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    with gzip.open(file, "rt", encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader(lines):
+            key = row["reaction"].removeprefix("R_"), row["model"], row["protein"]
+            members[key].add(row["gene"].removeprefix("G_"))
+    return tuple(
+        _Complex(reaction, frozenset(f"{model}.{gene}" for gene in found), found <= _SPONTANEOUS)
+        for (reaction, model, _), found in members.items()
+    )
+
+
+def _rules(
+    complexes: Iterable[_Complex], like: Mapping[str, Sequence[ProteinHit]], genes: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the reactions with a complete complex, with their gene rules."""
+    isozymes: dict[str, set[frozenset[str]]] = defaultdict(set)
+    for item in complexes:
+        if item.is_spontaneous:
+            isozymes[item.reaction].add(frozenset())
+        elif item.proteins <= like.keys():
+            isozymes[item.reaction].add(frozenset(genes[like[protein][0].query] for protein in item.proteins))
+    return {reaction: any_of(found) for reaction, found in isozymes.items()}
+
+
+def _drafted(universe: Network, rules: Mapping[str, str]) -> Network:
+    """Return the reactions found, biomass and maintenance, and the boundary reactions of their metabolites."""
+    names = [name for name in universe.reactions if name in rules]
+    names += [name for name in (_MAINTENANCE, universe.objective) if name in universe.reactions and name not in rules]
+    touched = {metabolite for name in names for metabolite in universe.reactions[name].coefficients}
+    names += [
+        name
+        for name, item in universe.reactions.items()
+        if item.is_boundary and not touched.isdisjoint(item.coefficients)
+    ]
+    reactions = {name: _ruled(universe.reactions[name], rules.get(name, "")) for name in dict.fromkeys(names)}
+    return Network(universe.metabolites, reactions, universe.objective)
+
+
+def _ruled(reaction: NetworkReaction, rule: str) -> NetworkReaction:
+    return NetworkReaction(reaction.name, reaction.coefficients, reaction.low, reaction.high, rule)

@@ -1,0 +1,263 @@
+"""A recipe becomes a model: shipped, drafted or read from a file, then modified and extended; kept in the worker."""
+
+from __future__ import annotations
+
+import base64
+import collections
+import gzip
+import importlib
+import importlib.resources
+import json
+import math
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, cast
+
+import cobra
+import cobra.io
+import cobra.manipulation
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
+
+from failsoft.framework.errors.violations import Violation
+from failsoft.framework.text import quoted
+from failsoft.tools.flux.store import Recipe, Step
+from failsoft.tools.flux.work.network import Network
+
+_HERE = "failsoft.tools.flux.work"
+BASES: dict[str, str] = {
+    "shipped": f"{_HERE}.making:shipped",
+    "draft": f"{_HERE}.making:draft_model",
+    "file": f"{_HERE}.model_files:file_model",
+}
+"""Kind of base -> `module:function`, which takes the base and returns a new model."""
+STEPS: dict[str, str] = {"modify": f"{_HERE}.making:modify", "add": f"{_HERE}.making:add_reactions"}
+"""Kind of step -> `module:function`, which takes a model and the step, and changes the model."""
+
+_kept: collections.OrderedDict[str, cobra.Model] = collections.OrderedDict()
+_at_most = 8
+
+
+def configure(*, models_at_most: int) -> None:
+    """Set how many models are kept; the one used longest ago goes first."""
+    global _at_most  # noqa: PLW0603 - a worker has one set of models
+    _at_most = models_at_most
+
+
+def model_of(recipe: Recipe) -> cobra.Model:
+    """Return the model of a recipe: kept, or made from the longest part of the recipe that is kept.
+
+    It is shared by all tasks of this worker: change it inside `with model:` only.
+    """
+    steps = len(recipe.steps)
+    start = next((index for index in range(steps, -1, -1) if recipe.digests[index] in _kept), None)
+    if start is None:
+        start = 0
+        _keep(recipe.digests[0], _function(BASES, recipe.base)(recipe.base))
+    model = _kept[recipe.digests[start]]
+    _kept.move_to_end(recipe.digests[start])
+    if start < steps:
+        model = model.copy()
+        for step in recipe.steps[start:]:
+            _function(STEPS, step)(model, step)
+        _keep(recipe.digest, model)
+    return model
+
+
+def preload(name: str) -> None:
+    """Make one of the shipped models, to be kept."""
+    model_of(Recipe.shipped(name))
+
+
+def shipped(base: Step) -> cobra.Model:
+    """Return a model from cobra's own files; never from the network, where cobra itself would look for it."""
+    file = importlib.resources.files("cobra.data").joinpath(f"{base['name']}.xml.gz")
+    text = gzip.decompress(file.read_bytes()).decode()
+    model = cast("cobra.Model", cobra.io.read_sbml_model(text))
+    model.solver = "glpk"  # the one solver that is always there, so that every replica says the same
+    return model
+
+
+def _keep(digest: str, model: cobra.Model) -> None:
+    _kept[digest] = model
+    _kept.move_to_end(digest)
+    while len(_kept) > _at_most:
+        _kept.popitem(last=False)
+
+
+def _function(known: Mapping[str, str], step: Step) -> Callable[..., Any]:
+    module, _, name = known[step["kind"]].partition(":")
+    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return function
+
+
+_BEGINNING_AT_LEAST = 3
+"""Characters from which on a name counts as the beginning of an id."""
+_SIMILAR_AT_MOST = 5
+_SHORT = 6
+_COMPARED_AT_MOST = 100
+_GENE_NAMES = ("refseq_name", "refseq_synonym")
+"""Annotations with names of a gene, such as `pfkA`."""
+
+
+def modify(model: cobra.Model, step: Step) -> None:
+    """Change a model as a step says; every id in it is one of the model's."""
+    removed = step.get("remove_reactions", ())
+    if removed:
+        model.remove_reactions([model.reactions.get_by_id(item) for item in dict.fromkeys(removed)])
+    genes = step.get("knock_out_genes", ())
+    if genes:
+        cobra.manipulation.knock_out_model_genes(model, list(dict.fromkeys(gene_ids(model, genes))))
+    for reaction_id, (low, high) in step.get("bounds", {}).items():
+        model.reactions.get_by_id(reaction_id).bounds = (
+            -math.inf if low is None else low,
+            math.inf if high is None else high,
+        )
+    if "objective" in step:
+        model.objective = model.reactions.get_by_id(step["objective"])
+        model.objective_direction = "max"
+
+
+def similar(name: str, known: cobra.DictList) -> list[str]:
+    """Return ids of the model that differ from a given one by a slip or two, or begin with it, the closest first."""
+    ids = [item.id for item in known]
+    plain = name.casefold()[:_COMPARED_AT_MOST]
+    slips = 1 if len(plain) <= _SHORT else 2
+    begun = [own for own in ids if len(plain) >= _BEGINNING_AT_LEAST and own.casefold().startswith(plain)]
+    found = process.extract(
+        plain, ids, scorer=OSA.distance, processor=str.casefold, limit=_SIMILAR_AT_MOST, score_cutoff=slips
+    )
+    return list(dict.fromkeys([*(match for match, _, _ in found), *begun]))[:_SIMILAR_AT_MOST]
+
+
+def gene_ids(model: cobra.Model, names: Iterable[str]) -> list[str]:
+    """Return the ids of genes that are given by id or by name, such as `pfkA`; unknown ones as they are."""
+    by_name: dict[str, set[str]] = {}
+    for gene in model.genes:
+        annotated = (name for source in _GENE_NAMES for name in _listed(gene.annotation.get(source)))
+        for name in (gene.name, *annotated):
+            if name:
+                by_name.setdefault(name, set()).add(gene.id)
+    found = []
+    for name in names:
+        named = by_name.get(name, set())
+        found.append(next(iter(named)) if name not in model.genes and len(named) == 1 else name)
+    return found
+
+
+def unknown_ids(parameter: str, given: Any, known: cobra.DictList, kind: str) -> list[Violation]:
+    """Return a violation for each id that the model does not have, with ids that are spelled like it as candidates."""
+    found = []
+    is_map = isinstance(given, dict)
+    for index, name in enumerate(given):
+        if name not in known:
+            closest = similar(name, known)
+            path = parameter if parameter == "objective" else f"{parameter}.{name if is_map else index}"
+            found.append(
+                Violation(
+                    path=path,
+                    reason="reference",
+                    message=f"the model has no {kind} {quoted(name, 100)}",
+                    expected=f"{kind} of the model",
+                    allowed=tuple(closest),
+                    received=name,
+                )
+            )
+    return found
+
+
+def _listed(given: str | list[str] | None) -> list[str]:
+    return [given] if isinstance(given, str) else list(given or ())
+
+
+def draft(network: Network, *, source: str, template: str, name: str = "") -> dict[str, Any]:
+    """Return the base of a recipe that keeps a whole network.
+
+    Args:
+        network: What was built; only metabolites that its reactions use are kept.
+        source: Which data it was built from: `carveme`, `modelseed-template` or `modelseedpy`.
+        template: The name of the template.
+        name: What the caller calls the model.
+    """
+    return {
+        "kind": "draft",
+        "source": source,
+        "template": template,
+        "name": name,
+        "packed": packed(
+            {
+                "metabolites": network.used_by(network.reactions),
+                "reactions": {identifier: item.to_json() for identifier, item in network.reactions.items()},
+                "objective": network.objective,
+            }
+        ),
+    }
+
+
+def packed(content: Mapping[str, Any]) -> str:
+    """Return JSON as a short text: a draft of a whole genome is 700 kB otherwise, at every call that uses it."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return base64.b85encode(zlib.compress(text.encode(), level=6)).decode()
+
+
+def unpacked(text: str) -> dict[str, Any]:
+    """Return what `packed` packed."""
+    content: dict[str, Any] = json.loads(zlib.decompress(base64.b85decode(text)))
+    return content
+
+
+def added(network: Network, names: Iterable[str], *, source: str) -> dict[str, Any]:
+    """Return the step of a recipe that adds reactions of a universe."""
+    wanted = list(names)
+    return {
+        "kind": "add",
+        "source": source,
+        "metabolites": network.used_by(wanted),
+        "reactions": {name: network.reactions[name].to_json() for name in wanted},
+    }
+
+
+def draft_model(base: Mapping[str, Any]) -> cobra.Model:
+    """Return the model of a base of the kind `draft`; the name is the caller's own."""
+    model = cobra.Model(base["template"] or "draft", name=base["name"])
+    model.solver = "glpk"  # the one solver that is always there, so that every replica says the same
+    content = unpacked(base["packed"])
+    add_reactions(model, content)
+    if content["objective"]:
+        model.objective = content["objective"]
+    return model
+
+
+def add_reactions(model: cobra.Model, step: Mapping[str, Any]) -> None:
+    """Add the reactions of a step of the kind `add`, with the metabolites that the model lacks."""
+    known = {item.id: item for item in model.metabolites}
+    for name, facts in step["metabolites"].items():
+        if name not in known:
+            known[name] = _metabolite(name, facts)
+    reactions = []
+    for name, facts in step["reactions"].items():
+        low, high = facts["bounds"]
+        reaction = cobra.Reaction(
+            name,
+            name=facts.get("name", ""),
+            lower_bound=-math.inf if low is None else low,
+            upper_bound=math.inf if high is None else high,
+        )
+        reaction.add_metabolites({known[item]: number for item, number in facts["metabolites"].items()})
+        reaction.gene_reaction_rule = facts.get("genes", "")
+        reactions.append(reaction)
+    model.add_reactions(reactions)
+
+
+def _metabolite(name: str, facts: Mapping[str, Any]) -> cobra.Metabolite:
+    made = cobra.Metabolite(
+        name,
+        formula=facts.get("formula") or None,
+        name=facts.get("name", ""),
+        charge=facts.get("charge"),
+        compartment=facts.get("compartment", ""),
+    )
+    seeds = facts.get("seed") or ()
+    if seeds:
+        made.annotation["seed.compound"] = seeds[0] if len(seeds) == 1 else list(seeds)
+    return made

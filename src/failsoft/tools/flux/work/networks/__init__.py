@@ -1,1 +1,0 @@
-"""Universes of reactions, and drafts made of them."""

@@ -1,1 +1,0 @@
-"""Flux balance analysis, and the diagnosis of what does not grow."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NotRequired, cast
+from typing import Annotated, Any, Literal, NotRequired, cast
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -11,6 +11,7 @@ from failsoft.framework.arguments.marks import Fault
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.operation import operation
 from failsoft.framework.errors import InvalidArgument, Public
+from failsoft.tools.flux import work
 from failsoft.tools.flux.parts import FluxParts
 from failsoft.tools.flux.signatures import (
     BUILDING_S,
@@ -155,7 +156,7 @@ async def run_fba(  # noqa: PLR0913, PLR0917 - the arguments that callers give
     question = await flux.conditions(
         call, model_id, media_id, objective, maximize=maximize, pfba=pfba, threshold=flux_threshold, limit=limit
     )
-    answer = await flux.compute(call, "analyses:run_fba", model.recipe, question)
+    answer = await flux.compute(call, work.run_fba, model.recipe, question)
     conditions = _conditions(model_id, media_id)
     steps = [
         {"tool": "run_fva", "arguments": conditions, "why": "ranges of the fluxes near this optimum"},
@@ -180,7 +181,7 @@ async def run_fva(
     model = await flux.models.model(call, model_id)
     question = await flux.conditions(call, model_id, media_id)
     arguments = model.recipe, question, fraction, reactions
-    answer = await flux.compute(call, "analyses:run_fva", *arguments)
+    answer = await flux.compute(call, work.run_fva, *arguments)
     return cast("FvaResult", {**_conditions(model_id, media_id), **answer["result"]})
 
 
@@ -207,9 +208,14 @@ async def delete_reactions(
 
 
 async def _deletions(
-    flux: FluxParts, call: Call, model_id: str, media_id: str | None, kind: str, names: list[str] | None
+    flux: FluxParts,
+    call: Call,
+    model_id: str,
+    media_id: str | None,
+    kind: Literal["genes", "reactions"],
+    names: list[str] | None,
 ) -> DeletionResult:
     model = await flux.models.model(call, model_id)
     question = await flux.conditions(call, model_id, media_id)
-    answer = await flux.compute(call, "deletions:delete", model.recipe, question, kind, names)
+    answer = await flux.compute(call, work.delete, model.recipe, question, kind, names)
     return cast("DeletionResult", {**_conditions(model_id, media_id), **answer["result"]})

@@ -16,6 +16,7 @@ from failsoft.framework.errors import InvalidParameter, NextStep
 from failsoft.framework.errors.corrections import is_same_spelling
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded, quoted
+from failsoft.tools.flux import work
 from failsoft.tools.flux.medium_checks import BoundsOutOfOrder, InvalidBoundsFormat
 from failsoft.tools.flux.parts import FluxParts
 from failsoft.tools.flux.signatures import (
@@ -215,12 +216,12 @@ async def load_model(flux: FluxParts, call: Call, name: ShippedName = None, path
     if path is not None:
         published = f"Published models are loaded by `name`: {', '.join(SHIPPED_MODELS)}."
         data = await flux.runtime.threads.run(lambda: flux.files.read(path, otherwise=published))
-        recipe = Recipe(await flux.compute(call, "model_files:read_model", path, data))
+        recipe = Recipe(await flux.compute(call, work.read_model, path, data))
         origin = f"file: {bounded(path, 200)}"
     else:
         recipe = Recipe.shipped(str(name))
         origin = f"published: {SHIPPED_MODELS[str(name)]}"
-    described = await flux.compute(call, "facts:describe", recipe)
+    described = await flux.compute(call, work.describe, recipe)
     facts = {"source": origin, **described["facts"]}
     return listed(await flux.models.add_model(call, recipe, facts, name=name or Path(str(path)).name))
 
@@ -250,7 +251,7 @@ async def modify_model(
     """
     parent = await flux.models.model(call, model_id)
     step = modification(remove_reactions, knock_out_genes, bounds, objective)
-    described = await flux.compute(call, "facts:check_and_describe", parent.recipe, step)
+    described = await flux.compute(call, work.check_and_describe, parent.recipe, step)
     facts = {**parent.facts, "parent": model_id, **described["facts"]}
     return listed(await flux.models.add_model(call, parent.recipe.then(step), facts, name=parent.name))
 
@@ -284,7 +285,7 @@ async def export_model_json(
     """
     model = await flux.models.model(call, model_id)
     arguments = model.recipe, model_id, section, offset, limit, call.data_limit_bytes
-    exported = await flux.compute(call, "model_files:export", *arguments)
+    exported = await flux.compute(call, work.export_model_json, *arguments)
     return cast("ExportedModel", {"model_id": model_id, **exported})
 
 
@@ -302,5 +303,5 @@ async def export_model(
     """
     model = await flux.models.model(call, model_id)
     arguments = model.recipe, format, offset, call.data_limit_bytes
-    exported = await flux.compute(call, "model_files:export_text", *arguments)
+    exported = await flux.compute(call, work.export_model, *arguments)
     return cast("ModelText", {"model_id": model_id, **exported})

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import tarfile
 import zipfile
+from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.runtime import Runtime
@@ -20,9 +22,11 @@ from failsoft.tools.flux.database.tables import TablesError, find_tables
 from failsoft.tools.flux.input_files import InputFiles
 from failsoft.tools.flux.signatures import FluxSettings
 from failsoft.tools.flux.store import SHIPPED_MODELS, ModelStore
+from failsoft.tools.flux.work import with_database
 from failsoft.tools.flux.workers.pool import Workers
 
-_WORK = "failsoft.tools.flux.work"
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class FluxParts(BaseTool):
@@ -100,20 +104,22 @@ class FluxParts(BaseTool):
         medium = None if record is None else record.medium
         return Conditions(model_id=model_id, media_id=media_id, medium=medium, objective=objective, **more)
 
-    async def compute(self, call: Call, task: str, *arguments: Any) -> Any:
+    async def compute(self, call: Call, task: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         """Return what a task returns, and pass its `warnings` on.
 
         Args:
             call: The call that it is for.
-            task: `module:function` beneath `work`.
-            arguments: Its arguments.
+            task: A function of `work`.
+            arguments: What it is given; anything that pickles.
+            named: Its keyword arguments.
 
         Raises:
             ToolError: What the task raised; it has changed nothing.
         """
         try:
             file = await call.bound.threads.run(self.database.file)
-            answer = await self.workers.run(call, f"{_WORK}:run", file, f"{_WORK}.{task}", arguments)
+            prepared = partial(with_database, file, partial(task, *arguments, **named))
+            answer = await self.workers.run(call, prepared)
         except ToolError as error:
             error.effect = error.effect or "none"
             raise

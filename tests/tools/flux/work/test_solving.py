@@ -11,6 +11,7 @@ import pytest
 from failsoft import BaseTool, CallContext, operation
 from failsoft.tools.flux import Flux
 from tests.programs.flux import IN_FLUX
+from tests.tools.flux import tasks
 from tests.tools.flux.lab import AEROBIC, Lab, kill, workers_of
 
 pytestmark = IN_FLUX
@@ -206,7 +207,7 @@ class Hurried(BaseTool):
 
     @operation(read_only=True, timeout=60)
     async def run(self, call: CallContext, task: str, given: list[float]) -> Any:
-        return await self.workers.run(call, f"tests.tools.flux.tasks:{task}", *given)
+        return await self.workers.run(call, getattr(tasks, task), *given)
 
 
 def test_no_time_left_is_the_solver_s_failure_and_not_a_growth_of_zero(lab: Lab) -> None:

@@ -14,6 +14,7 @@ from failsoft import BaseTool, CallContext, Runtime, operation
 from failsoft.recovery import RecoveryManager
 from tests.doors import CallScope, FluxSettings, Workers
 from tests.programs.flux import IN_FLUX
+from tests.tools.flux import tasks
 from tests.tools.flux.lab import until
 
 pytestmark = [*IN_FLUX, pytest.mark.anyio, pytest.mark.usefixtures("flux_python")]
@@ -31,7 +32,7 @@ class Runs(BaseTool):
 
     @operation(read_only=True, timeout=60)
     async def run(self, call: CallContext, task: str, given: list[Any] | None = None) -> Any:
-        return await self.workers.run(call, f"tests.tools.flux.tasks:{task}", *(given or ()))
+        return await self.workers.run(call, getattr(tasks, task), *(given or ()))
 
     def begin(self, principal: str, task: str, *given: Any) -> asyncio.Task[Any]:
         """Start a call of a principal."""

@@ -13,11 +13,10 @@ from failsoft import BaseTool, CallContext, NotFound, Runtime, operation
 from failsoft.recovery import RecoveryManager
 from tests.doors import CallScope, FluxSettings, Workers, fork_server_module
 from tests.programs.flux import IN_FLUX
+from tests.tools.flux import tasks
 from tests.tools.flux.lab import is_running, kill, until, workers_of
 
 pytestmark = [*IN_FLUX, pytest.mark.anyio, pytest.mark.usefixtures("flux_python")]
-
-TASKS = "tests.tools.flux.tasks"
 
 
 class Runs(BaseTool):
@@ -29,11 +28,11 @@ class Runs(BaseTool):
 
     @operation(read_only=True, timeout=60)
     async def run(self, call: CallContext, task: str, given: list[Any] | None = None) -> Any:
-        return await self.workers.run(call, f"{TASKS}:{task}", *(given or ()))
+        return await self.workers.run(call, getattr(tasks, task), *(given or ()))
 
     @operation(read_only=True, timeout=0.2)
     async def run_briefly(self, call: CallContext, task: str, given: list[Any] | None = None) -> Any:
-        return await self.workers.run(call, f"{TASKS}:{task}", *(given or ()))
+        return await self.workers.run(call, getattr(tasks, task), *(given or ()))
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +153,7 @@ async def test_progress_arrives_in_order_before_the_answer(runs: Runs) -> None:
 
 async def test_a_large_answer_comes_whole(runs: Runs) -> None:
     async def measure(call: CallContext) -> int:
-        return len(await runs.workers.run(call, f"{TASKS}:large", 5_000_000))
+        return len(await runs.workers.run(call, tasks.large, 5_000_000))
 
     made: list[int] = []
 

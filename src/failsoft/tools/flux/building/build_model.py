@@ -21,6 +21,7 @@ from failsoft.framework.errors import (
 from failsoft.framework.errors.corrections import slip_of
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded
+from failsoft.tools.flux import work
 from failsoft.tools.flux.building.arguments import Functions, ModelName, ProteinSequences, TemplateName, WithRast
 from failsoft.tools.flux.building.proteins import (
     EmptyProteinSequences,
@@ -233,10 +234,7 @@ async def _build(flux: FluxParts, call: Call, wanted: Wanted) -> dict[str, Any]:
     order |= await call.bound.threads.run(lambda: _places(flux))
     for warning in unusual_lengths(wanted.sequences):
         call.warn(warning)
-    built: dict[str, Any] = await flux.compute(
-        call, "build:build", order, dict(wanted.sequences), dict(functions or {})
-    )
-    return built
+    return await flux.compute(call, work.build_model, order, dict(wanted.sequences), dict(functions or {}))
 
 
 def _route(flux: FluxParts, wanted: Wanted) -> Route:

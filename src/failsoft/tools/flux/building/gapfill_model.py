@@ -12,6 +12,7 @@ from failsoft.framework.call import CallContext
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.operation import operation
 from failsoft.framework.errors import InvalidArgument, NextStep, Public
+from failsoft.tools.flux import work
 from failsoft.tools.flux.building.build_model import universe_of
 from failsoft.tools.flux.conditions import Medium, extended
 from failsoft.tools.flux.failures import GapfillInfeasible, MaxComplexityExceeded
@@ -113,7 +114,7 @@ async def gapfill_model(
     ids = {"model_id": model_id, "media_id": media_id}
     arguments = parent.recipe, ids, medium, target_growth, max_complexity, universe
     try:
-        filled = await flux.compute(call, "gapfill:gapfill", *arguments)
+        filled = await flux.compute(call, work.gapfill_model, *arguments)
     except (GapfillInfeasible, MaxComplexityExceeded) as error:
         raise guided(error, call, medium) from None
     facts = {**parent.facts, "parent": model_id, **filled["facts"]}

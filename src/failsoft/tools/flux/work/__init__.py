@@ -1,21 +1,105 @@
-"""Tasks of the workers, which load cobra."""
+"""The tasks of the workers: functions that load cobra when they are run, so that the server can name them.
+
+A task is sent by reference, so none may have the name of a module in this package.
+"""
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeVar
 
-from failsoft.tools.flux.work.exchanges import use_database
+from failsoft.tools.flux.conditions import Conditions, Medium
+from failsoft.tools.flux.store import Recipe, Step
+
+T = TypeVar("T")
 
 
-def run(database: str, task: str, arguments: tuple[Any, ...]) -> Any:
-    """Return what a task returns.
+def with_database(file: str, task: Callable[[], T]) -> T:
+    """Return what a task returns that looks ids up in a database file; in none if the path is empty."""
+    from failsoft.tools.flux.work.exchanges import use_database
 
-    Args:
-        database: The path of the database file; empty if there is none.
-        task: `module:function`.
-        arguments: Its arguments.
-    """
-    use_database(database)
-    module, _, name = task.partition(":")
-    return getattr(importlib.import_module(module), name)(*arguments)
+    use_database(file)
+    return task()
+
+
+def read_model(path: str, data: bytes) -> dict[str, Any]:
+    """See `model_files`."""
+    from failsoft.tools.flux.work import model_files
+
+    return model_files.read_model(path, data)
+
+
+def export_model_json(
+    recipe: Recipe, model_id: str, section: str, offset: int, limit: int | None, bytes_at_most: int | None
+) -> dict[str, Any]:
+    """See `model_files.export`."""
+    from failsoft.tools.flux.work import model_files
+
+    return model_files.export(recipe, model_id, section, offset, limit, bytes_at_most)
+
+
+def export_model(
+    recipe: Recipe, form: Literal["json", "sbml"], offset: int, bytes_at_most: int | None
+) -> dict[str, Any]:
+    """See `model_files.export_text`."""
+    from failsoft.tools.flux.work import model_files
+
+    return model_files.export_text(recipe, form, offset, bytes_at_most)
+
+
+def describe(recipe: Recipe) -> dict[str, Any]:
+    """See `facts`."""
+    from failsoft.tools.flux.work import facts
+
+    return facts.describe(recipe)
+
+
+def check_and_describe(recipe: Recipe, step: Step) -> dict[str, Any]:
+    """See `facts`."""
+    from failsoft.tools.flux.work import facts
+
+    return facts.check_and_describe(recipe, step)
+
+
+def run_fba(recipe: Recipe, conditions: Conditions) -> dict[str, Any]:
+    """See `analyses`."""
+    from failsoft.tools.flux.work import analyses
+
+    return analyses.run_fba(recipe, conditions)
+
+
+def run_fva(recipe: Recipe, conditions: Conditions, fraction: float, names: Sequence[str] | None) -> dict[str, Any]:
+    """See `analyses`."""
+    from failsoft.tools.flux.work import analyses
+
+    return analyses.run_fva(recipe, conditions, fraction, names)
+
+
+def delete(
+    recipe: Recipe, conditions: Conditions, kind: Literal["genes", "reactions"], names: Sequence[str] | None
+) -> dict[str, Any]:
+    """See `deletions`."""
+    from failsoft.tools.flux.work import deletions
+
+    return deletions.delete(recipe, conditions, kind, names)
+
+
+def gapfill_model(
+    recipe: Recipe,
+    ids: Mapping[str, str],
+    medium: Medium,
+    target: float,
+    max_complexity: int,
+    universe: Mapping[str, str],
+) -> dict[str, Any]:
+    """See `gapfill`."""
+    from failsoft.tools.flux.work import gapfill
+
+    return gapfill.gapfill(recipe, ids, medium, target, max_complexity, universe)
+
+
+def build_model(order: Mapping[str, Any], sequences: Mapping[str, str], functions: Mapping[str, str]) -> dict[str, Any]:
+    """See `build`."""
+    from failsoft.tools.flux.work import build
+
+    return build.build(order, sequences, functions)

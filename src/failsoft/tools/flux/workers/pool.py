@@ -11,7 +11,8 @@ import collections
 import signal
 import threading
 import weakref
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import Overloaded, Unavailable
@@ -20,6 +21,8 @@ from failsoft.tools.flux.signatures import FluxSettings
 from failsoft.tools.flux.workers.fork_server import ForkServer, Worker
 from failsoft.tools.flux.workers.worker import LENGTH, pack, unpack
 
+P = ParamSpec("P")
+T = TypeVar("T")
 _RUNS = 2
 """Attempts at a task whose worker ends: a task changes nothing outside of its worker."""
 _BUSY_WAIT_S = 2.0
@@ -60,15 +63,16 @@ class Workers:
         self._count = 0  # workers that there are or that are being forked
         self._closing = weakref.finalize(self, _close, self._fork_server, self._idle)
 
-    async def run(self, call: Call, task: str, *arguments: Any) -> Any:
+    async def run(self, call: Call, task: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         """Return what a function returns, run in a worker.
 
         When the call is cancelled or its deadline passes, the worker is killed.
 
         Args:
             call: The call that it is for; its deadline bounds the task, and it receives progress reports.
-            task: The function, as `module:function`.
+            task: A function of a module, which is sent by reference.
             arguments: What it is given; anything that pickles.
+            named: Its keyword arguments.
 
         Raises:
             ToolError: What the function raised.
@@ -80,7 +84,7 @@ class Workers:
         for turn in range(_RUNS):
             worker = await self._take(fresh=turn > 0)
             try:
-                kind, value, worker.peak_bytes = await _converse(worker, call, task, arguments)
+                kind, value, worker.peak_bytes = await _converse(worker, call, (task, arguments, named))
             except _WorkerDiedError:
                 ended = await call.bound.threads.run(lambda worker=worker: self._lose(worker))  # type: ignore[misc]  # mypy does not infer a lambda with a default
                 call.logger.warning("A worker ended in the middle of a task")
@@ -89,9 +93,10 @@ class Workers:
                 self._discard(worker)
                 raise
             self._give_back(worker)
-            return _result(kind, value)
+            result: T = _result(kind, value)
+            return result
         raise CobrapySolverError(
-            operation=task.rpartition(":")[2],
+            operation=call.operation,
             exception_type="WorkerDied",
             exception_message=f"the process that computed it {_described(ended)}, and so did a second one",
         )
@@ -236,10 +241,10 @@ def _close(fork_server: ForkServer, idle: list[Worker]) -> None:
     fork_server.close()
 
 
-async def _converse(worker: Worker, call: Call, task: str, arguments: tuple[Any, ...]) -> tuple[str, Any, int]:
+async def _converse(worker: Worker, call: Call, task: tuple[Any, ...]) -> tuple[str, Any, int]:
     """Send a task and return the answer, passing on the progress before it."""
     loop = asyncio.get_running_loop()
-    question = pack((task, arguments, call.remaining_s()))
+    question = pack((*task, call.remaining_s()))
     try:
         await loop.sock_sendall(worker.channel, question)
         while True:

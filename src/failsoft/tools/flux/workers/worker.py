@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import pickle
 import resource
 import socket
@@ -12,7 +11,6 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
-from functools import cache
 from typing import Any, Final
 
 from failsoft.framework.errors import ToolError
@@ -78,11 +76,11 @@ def serve(server: socket.socket) -> None:
     """Run the tasks that come, until the server is gone."""
     while True:
         try:
-            task, arguments, limit_s = receive(server)
+            task, arguments, named, limit_s = receive(server)
         except (EOFError, ConnectionError):
             return
         begin(lambda message: server.sendall(pack(message)), limit_s)
-        answer = _answer(task, arguments)
+        answer = _answer(task, arguments, named)
         begin(None, None)
         try:
             server.sendall(answer)
@@ -90,26 +88,19 @@ def serve(server: socket.socket) -> None:
             return
 
 
-def _answer(task: str, arguments: tuple[Any, ...]) -> bytes:
+def _answer(task: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]) -> bytes:
     """Return what came of a task, packed: its value, the typed error that it raised, or a crash in words.
 
     Any other exception goes as text: the server, which has not loaded cobra, could not even read it.
     """
     try:
-        return pack(("done", _function(task)(*arguments), _peak_bytes()))
+        return pack(("done", task(*arguments, **named), _peak_bytes()))
     except ToolError as error:
         return pack(("failed", error, _peak_bytes()))
     except BaseException as error:  # noqa: BLE001 - a task must not end the worker without an answer
         with contextlib.suppress(Exception):
             traceback.clear_frames(error.__traceback__)
         return pack(("crashed", (type(error).__name__, str(error), traceback.format_exc()), _peak_bytes()))
-
-
-@cache
-def _function(task: str) -> Callable[..., Any]:
-    module, _, name = task.partition(":")
-    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
-    return function
 
 
 def _peak_bytes() -> int:

@@ -151,7 +151,7 @@ ALLOWED: dict[str, dict[Finding, str]] = {
         ("tools/workspace/policies/judging.py", "_findings"): "caught below, with every other mistake of a policy",
         ("tools/flux/database/tables.py", "_require"): _INPUT,
         ("tools/flux/workers/fork_server.py", "ForkServer._fork"): _GONE,
-        ("tools/flux/workers/fork_server.py", "ask"): _GONE,
+        ("tools/flux/workers/fork_server.py", "_ask"): _GONE,
         ("tools/flux/workers/pool.py", "_exactly"): _GONE,
     },
     "returned_failures": {},

@@ -45,7 +45,9 @@ class FluxSettings(ToolsetSettings):
         default=10_000, ge=1, description="Calls after which such a process is replaced by a fresh one."
     )
     worker_bytes: int = Field(
-        default=2_000_000_000, ge=100_000_000, description="Bytes of memory above which it is replaced."
+        default=2_000_000_000,
+        ge=100_000_000,
+        description="Bytes of memory above which it is replaced, and which a single call may add.",
     )
     templates: Names = Field(
         default=(),

@@ -29,12 +29,6 @@ def flux(lab: Lab, tables: Path, tmp_path: Path) -> Flux:
     return made
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="once a newer server has replaced the database, every worker that has not opened it before fails with "
-    "UNKNOWN_ERROR until the server restarts",
-)
 def test_models_are_computed_after_a_newer_server_has_replaced_the_database(
     lab: Lab, flux: Flux, tables: Path, tmp_path: Path
 ) -> None:

@@ -115,11 +115,11 @@ async def test_a_cancelled_call_kills_the_worker_that_computes_for_it(runs: Runs
 async def test_a_call_that_waits_for_a_worker_can_be_cancelled(runs: Runs, tmp_path: Path) -> None:
     busy = [await hanging(runs, tmp_path / f"mark{number}") for number in range(2)]
     waiting = asyncio.create_task(runs.run(task="identity"))
-    await wait_for(lambda: runs.workers._waiting, "the queue")
+    await wait_for(lambda: runs.workers.waiting, "the queue")
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    assert not runs.workers._waiting
+    assert not runs.workers.waiting
     for call, _ in busy:
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -200,6 +200,17 @@ async def test_what_workers_print_never_reaches_standard_output(capfd: pytest.Ca
     printed = capfd.readouterr()
     assert printed.out == ""
     assert "out loud\nand louder\n" in printed.err
+
+
+async def test_a_task_that_takes_too_much_memory_fails_and_takes_no_other_with_it() -> None:
+    workers = Workers(FluxSettings(workers=1, worker_bytes=100_000_000, preload=()))
+    runs = Runs(workers)
+    try:
+        refused = await runs.run(task="large", given=[500_000_000])
+        assert (refused.error.code, refused.error.exception.exception_type) == ("COBRAPY_SOLVER_ERROR", "MemoryError")
+        assert (await runs.run(task="identity")).success
+    finally:
+        workers.close()
 
 
 async def test_a_fork_server_that_cannot_start_fails_every_call_that_waits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,11 +149,17 @@ _path = ""
 
 
 def use_database(path: str) -> None:
-    """Look ids up in this database file from now on; with an empty path, in none."""
+    """Look ids up in this database file from now on; with an empty path, in none.
+
+    If another server has replaced the file meanwhile, the one before stays in use, or none.
+    """
     global _identities, _path
     if path == _path:
         return
-    connection = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True) if path else None
+    try:
+        connection = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True) if path else None
+    except sqlite3.OperationalError:
+        return
     _identities.close()
     _identities, _path = Identities(connection), path
     _known.clear()

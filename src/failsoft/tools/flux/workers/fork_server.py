@@ -1,7 +1,7 @@
-"""The process that workers are forked from, with cobra and models preloaded: its client, and the process itself.
+"""The fork server: a process with cobra and models loaded, from which a worker is forked in milliseconds.
 
-The process has one thread and never runs a task, so a fork copies no lock that is held. It ends when its control
-socket closes, which the end of the server does, and its workers end with it.
+`ForkServer` is the server's end of it, `main` what the process runs. The process has one thread and never runs a task,
+so a fork copies no lock that is held. It ends when its control socket closes, and its workers end with it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import gc
 import importlib
 import json
 import os
+import pkgutil
+import resource
 import signal
 import socket
 import struct
@@ -19,15 +21,26 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
-_BOOT = (
-    "import json, sys; given = json.loads(sys.argv[1]); sys.path[:] = given['path']; "
-    "from failsoft.tools.flux.workers.fork_server import main; main(given['control'], given['options'])"
+from failsoft.tools.flux.workers.worker import serve
+
+_BOOT: Final = (
+    "import gc, json, sys; gc.disable(); given = json.loads(sys.argv[1]); sys.path[:] = given.pop('path'); "
+    "from failsoft.tools.flux.workers.fork_server import main; main(**given)"
 )
-_ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+_ONE_THREAD: Final = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """A fork copies only one thread, so no other thread may hold locks; the solvers need only one."""
+_FORK: Final = b"F"
+"""Followed by a process id of 0, with the worker's socket: fork; the answer is the process id."""
+_REAP: Final = b"R"
+"""Followed by the process id of a worker that has ended or is about to: the answer is how it ended."""
+_ANSWER: Final = struct.Struct("<q")
+_REQUEST: Final = struct.Struct("<cq")
+_PR_SET_PDEATHSIG: Final = 1
+_UNUSED: Final = {"optlang": "scipy", "httpx": "httpx._main"}
+"""What cobra imports, and what this imports if it can: one more solver, a command line; a third of the start."""
 
 
 class Worker:
@@ -61,16 +74,18 @@ class Worker:
 
 
 class ForkServer:
-    """The process that workers are forked from. It is started on first use, and again if it ends.
+    """Starts the process on first use, and again if it ends; has it fork workers, and ends them.
 
     Everything here blocks for milliseconds, the first `fork` for seconds: call it from threads.
 
     Args:
-        options: What the fork server loads: `preload` (names) and `models_at_most`.
+        preload: Names of the models that it loads.
+        models_at_most: Models that a worker keeps in memory.
+        memory_bytes: What a worker may allocate beyond the memory that it shares with the others.
     """
 
-    def __init__(self, options: Mapping[str, Any]) -> None:
-        self._options = dict(options)
+    def __init__(self, *, preload: Sequence[str], models_at_most: int, memory_bytes: int) -> None:
+        self._options = {"preload": list(preload), "models_at_most": models_at_most, "memory_bytes": memory_bytes}
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
@@ -106,12 +121,13 @@ class ForkServer:
                 os.kill(worker.pid, signal.SIGKILL)
 
     def reap(self, worker: Worker) -> int:
-        """Return how a worker ended: its exit code, or minus the number of the signal that killed it."""
+        """End a worker unless it has ended; return its exit code, or minus the number of the signal that killed it."""
+        worker.channel.close()
         with self._lock:
             if worker.generation != self.generation or self._control is None:
                 return 0
             try:
-                return ask(self._control, REAP, worker.pid)
+                return _ask(self._control, _REAP, worker.pid)
             except (EOFError, OSError):
                 return 0
 
@@ -133,7 +149,7 @@ class ForkServer:
         ours, theirs = socket.socketpair()
         try:
             with theirs:
-                pid = ask(self._control, FORK, passed=theirs.fileno())
+                pid = _ask(self._control, _FORK, passed=theirs.fileno())
         except BaseException:
             ours.close()
             raise
@@ -143,7 +159,7 @@ class ForkServer:
     def _start(self) -> None:
         self._end()
         ours, theirs = socket.socketpair()
-        given = {"path": sys.path, "control": theirs.fileno(), "options": self._options}
+        given = {"path": sys.path, "control_fd": theirs.fileno(), **self._options}
         try:
             with theirs:
                 # Standard output is the protocol's: what a library prints there goes to standard error instead.
@@ -170,66 +186,50 @@ class ForkServer:
             self._process = None
 
 
-FORK: Final = b"F"
-"""Followed by a process id of 0, with the worker's socket: fork; the answer is the process id."""
-REAP: Final = b"R"
-"""Followed by the process id of a worker that has ended or is about to: the answer is how it ended."""
-ANSWER: Final = struct.Struct("<q")
-_REQUEST: Final = struct.Struct("<cq")
-_PR_SET_PDEATHSIG = 1
-
-
-def ask(control: socket.socket, request: bytes, pid: int = 0, *, passed: int | None = None) -> int:
-    """Send a request to the fork server and return its answer.
-
-    Raises:
-        EOFError: The fork server is gone.
-    """
+def _ask(control: socket.socket, request: bytes, pid: int = 0, *, passed: int | None = None) -> int:
     socket.send_fds(control, [_REQUEST.pack(request, pid)], [] if passed is None else [passed])
-    answer = control.recv(ANSWER.size, socket.MSG_WAITALL)
-    if len(answer) < ANSWER.size:
+    answer = control.recv(_ANSWER.size, socket.MSG_WAITALL)
+    if len(answer) < _ANSWER.size:
         raise EOFError
-    return int(ANSWER.unpack(answer)[0])
+    return int(_ANSWER.unpack(answer)[0])
 
 
-def main(control_fd: int, options: Mapping[str, Any]) -> None:
+def main(control_fd: int, preload: Sequence[str], models_at_most: int, memory_bytes: int) -> None:
     """Load what workers need, then fork one for each request, until the server is gone."""
     for number in (signal.SIGINT, signal.SIGTERM):  # they reach the whole group, and the server may have calls to end
         signal.signal(number, signal.SIG_IGN)
     control = socket.socket(fileno=control_fd)
-    _load(options)
-    gc.collect()
+    gc.disable()  # what is loaded stays
+    _load(preload, models_at_most)
     gc.freeze()  # or the first collection in a worker would copy every page that it shares with the others
+    gc.enable()
     with contextlib.suppress(ConnectionError):  # a server that was killed with something unread
-        while _serve(control):
-            pass
+        while len((received := socket.recv_fds(control, _REQUEST.size, 1))[0]) == _REQUEST.size:
+            request, pid = _REQUEST.unpack(received[0])
+            answer = _fork(control, received[1][0], memory_bytes) if request == _FORK else _reap(pid)
+            control.sendall(_ANSWER.pack(answer))
 
 
-def _serve(control: socket.socket) -> bool:
-    """Handle the next request; return whether there may be more."""
-    data, passed, _, _ = socket.recv_fds(control, _REQUEST.size, 1)
-    if len(data) < _REQUEST.size:
-        return False
-    request, pid = _REQUEST.unpack(data)
-    answer = _fork(control, passed[0]) if request == FORK else _reap(pid)
-    control.sendall(ANSWER.pack(answer))
-    return True
-
-
-def _load(options: Mapping[str, Any]) -> None:
-    models = importlib.import_module("failsoft.tools.flux.work.making")
-    importlib.import_module("failsoft.tools.flux.workers.worker")  # now, so that no worker has to
-    for name in ("facts", "analyses", "model_files"):
-        importlib.import_module(f"failsoft.tools.flux.work.{name}")
-    models.configure(models_at_most=options["models_at_most"])
-    for name in options["preload"]:
+def _load(preload: Sequence[str], models_at_most: int) -> None:
+    for name, unused in _UNUSED.items():
+        sys.modules.setdefault(unused, None)  # type: ignore[arg-type]  # its import fails
+        importlib.import_module(name)
+        if sys.modules[unused] is None:
+            del sys.modules[unused]
+    work = importlib.import_module("failsoft.tools.flux.work")
+    for module in pkgutil.iter_modules(work.__path__, f"{work.__name__}."):
+        if not module.name.endswith("_builder"):  # a script for another Python
+            importlib.import_module(module.name)
+    making = importlib.import_module("failsoft.tools.flux.work.making")
+    making.configure(models_at_most=models_at_most)
+    for name in preload:
         try:
-            models.preload(name)
+            making.preload(name)
         except Exception:  # noqa: BLE001 - the call that needs the model loads it and reports the error
             traceback.print_exc()
 
 
-def _fork(control: socket.socket, fd: int) -> int:
+def _fork(control: socket.socket, fd: int, memory_bytes: int) -> int:
     end_with_parent = ending_with_this_process()
     pid = os.fork()
     if pid:
@@ -239,8 +239,7 @@ def _fork(control: socket.socket, fd: int) -> int:
     try:
         control.close()
         end_with_parent()
-        serving = importlib.import_module("failsoft.tools.flux.workers.worker")
-        serving.serve(socket.socket(fileno=fd))
+        serve(socket.socket(fileno=fd), memory_bytes=memory_bytes)
         code = 0
     except BaseException:  # noqa: BLE001 - a worker must never go on as a second fork server
         traceback.print_exc()
@@ -253,7 +252,7 @@ def _fork(control: socket.socket, fd: int) -> int:
 def ending_with_this_process() -> Callable[[], None]:
     """Return a function for a child process: from then on the kernel kills it when this process ends (Linux only).
 
-    A child that computes does not read a socket or a pipe, and would not notice.
+    A child that computes does not read a socket or a pipe, and would not notice. Its memory is not limited.
     """
     prctl = getattr(ctypes.CDLL(None), "prctl", None)
     parent = os.getpid()
@@ -263,6 +262,8 @@ def ending_with_this_process() -> Callable[[], None]:
             prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
         if os.getppid() != parent:  # it ended before that was set
             os._exit(1)
+        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
 
     return end_with_parent
 

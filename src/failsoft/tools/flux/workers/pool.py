@@ -7,15 +7,15 @@ a socket of its own, and its exit is detected at once.
 from __future__ import annotations
 
 import asyncio
-import collections
 import signal
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import Overloaded, Unavailable
+from failsoft.recovery.strategies.bulkhead import Compartment, Place
 from failsoft.tools.flux.failures import CobrapySolverError
 from failsoft.tools.flux.signatures import FluxSettings
 from failsoft.tools.flux.workers.fork_server import ForkServer, Worker
@@ -23,31 +23,22 @@ from failsoft.tools.flux.workers.worker import LENGTH, pack, unpack
 
 P = ParamSpec("P")
 T = TypeVar("T")
-_RUNS = 2
+_RUNS: Final = 2
 """Attempts at a task whose worker ends: a task changes nothing outside of its worker."""
-_BUSY_WAIT_S = 2.0
+_LOST: Final = {"died": "WorkerDied", "exhausted": "MemoryError"}
+"""Ends of a task after which it runs once more, and the types that their errors name."""
+_BUSY_WAIT_S: Final = 2.0
+_DAY_S: Final = 86_400.0
 
 
 class TaskCrashedError(Exception):
     """A task raised an exception that is not a typed error; a note has its traceback."""
 
 
-class _WorkerDiedError(Exception):
-    """The worker ended in the middle of a task."""
-
-
-class _Ticket:
-    """A call that waits for a worker."""
-
-    __slots__ = ("future", "loop")
-
-    def __init__(self) -> None:
-        self.loop = asyncio.get_running_loop()
-        self.future: asyncio.Future[Worker] = self.loop.create_future()
-
-
 class Workers:
-    """Processes that run functions of `failsoft.tools.flux.work`, a bounded number of them, kept warm.
+    """A bounded number of processes that run functions of `failsoft.tools.flux.work`.
+
+    Calls wait in a bounded queue that is served round-robin by principal.
 
     Args:
         settings: Their number, the queue before them, and when one is replaced (`FAILSOFT_FLUX_...`).
@@ -55,13 +46,20 @@ class Workers:
 
     def __init__(self, settings: FluxSettings) -> None:
         self._settings = settings
-        options = {"preload": list(settings.preload), "models_at_most": settings.models_in_memory}
-        self._fork_server = ForkServer(options)
-        self._lock = threading.Lock()
+        self._fork_server = ForkServer(
+            preload=settings.preload, models_at_most=settings.models_in_memory, memory_bytes=settings.worker_bytes
+        )
+        self._slots = Compartment("flux workers")
+        self._slots.resize(settings.workers, settings.queue)
         self._idle: list[Worker] = []
-        self._waiting: collections.deque[_Ticket] = collections.deque()
-        self._count = 0  # workers that there are or that are being forked
+        self._forking = threading.Lock()
+        self._is_closed = False
         self._closing = weakref.finalize(self, _close, self._fork_server, self._idle)
+
+    @property
+    def waiting(self) -> int:
+        """The number of calls that wait for a worker."""
+        return self._slots.waiting
 
     async def run(self, call: Call, task: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         """Return what a function returns, run in a worker.
@@ -70,169 +68,115 @@ class Workers:
 
         Args:
             call: The call that it is for; its deadline bounds the task, and it receives progress reports.
-            task: A function of a module, which is sent by reference.
+            task: A function of a module, which the worker imports.
             arguments: What it is given; anything that pickles.
             named: Its keyword arguments.
 
         Raises:
             ToolError: What the function raised.
-            OVERLOADED: Too many calls wait already.
-            COBRAPY_SOLVER_ERROR: The worker ended unexpectedly, and a second one as well.
+            OVERLOADED: The queue is full, or no worker is free in time.
+            COBRAPY_SOLVER_ERROR: The worker ended unexpectedly or ran out of memory, and a second one as well.
             UNAVAILABLE: No worker can be started.
         """
-        ended = 0
-        for turn in range(_RUNS):
-            worker = await self._take(fresh=turn > 0)
-            try:
-                kind, value, worker.peak_bytes = await _converse(worker, call, (task, arguments, named))
-            except _WorkerDiedError:
-                ended = await call.bound.threads.run(lambda worker=worker: self._lose(worker))  # type: ignore[misc]  # mypy does not infer a lambda with a default
-                call.logger.warning("A worker ended in the middle of a task")
-                continue
-            except BaseException:
-                self._discard(worker)
-                raise
-            self._give_back(worker)
-            result: T = _result(kind, value)
+        place = self._slots.enter_now() or await self._wait(call)
+        try:
+            result: T = await self._run(call, (task, arguments, named))
             return result
-        raise CobrapySolverError(
-            operation=call.operation,
-            exception_type="WorkerDied",
-            exception_message=f"the process that computed it {_described(ended)}, and so did a second one",
-        )
+        finally:
+            self._slots.leave(place)
 
     def warm_up(self) -> None:
         """Start all workers in the background."""
-        with self._lock:
-            missing = self._settings.workers - self._count
-            self._count += missing
-        for _ in range(missing):
-            self._grow()
+        threading.Thread(target=self._fill, name="failsoft-flux-fork", daemon=True).start()
 
     def close(self) -> None:
         """End all workers, and wait until they have ended; another task would start them anew."""
+        self._is_closed = True
         _close(self._fork_server, self._idle)
-        with self._lock:
-            self._count = 0
+        with self._forking:  # a fork that was about to begin
+            _close(self._fork_server, self._idle)
 
-    async def _take(self, *, fresh: bool = False) -> Worker:
-        """Return a worker for one task: an idle one, a new one, or the next that is given back.
+    async def _wait(self, call: Call) -> Place:
+        remaining_s = call.remaining_s()
+        # A little before the deadline: OVERLOADED says more than DEADLINE_EXCEEDED.
+        wait_s = _DAY_S if remaining_s is None else 0.9 * remaining_s
+        place = await self._slots.enter(wait_s, call.principal)
+        if place is None:
+            message = f"All workers are busy, and {self.waiting} calls wait for one already."
+            raise Overloaded(message=message, retry_after_seconds=_BUSY_WAIT_S, effect="none")
+        return place
+
+    async def _run(self, call: Call, question: tuple[Any, ...]) -> Any:
+        kind, code = "", 0
+        for turn in range(_RUNS):
+            worker = await self._take(call, is_fresh=turn > 0)
+            try:
+                kind, value, worker.peak_bytes = await _converse(worker, call, question)
+            except BaseException:
+                self._end(worker)
+                raise
+            if kind not in _LOST:
+                self._give_back(worker)
+                return _result(kind, value)
+            code = await call.bound.threads.run(lambda worker=worker: self._fork_server.reap(worker))  # type: ignore[misc]  # mypy does not infer a lambda with a default
+            call.logger.warning("A worker could not finish its task")
+        how = "ran out of memory" if kind == "exhausted" else _described(code)
+        raise CobrapySolverError(
+            operation=call.operation,
+            exception_type=_LOST[kind],
+            exception_message=f"the process that computed it {how}, and so did a second one",
+        )
+
+    async def _take(self, call: Call, *, is_fresh: bool) -> Worker:
+        """Return a worker for one task: an idle one, or a new one.
 
         Args:
-            fresh: Prefer a worker without earlier tasks, since the cause of a crash may affect the others, too.
+            call: The call that holds a slot.
+            is_fresh: Take a worker without earlier tasks, since the cause of a crash may affect the others, too.
         """
-        tries = 0
         while True:
-            place, worker = self._ask()
-            if worker is None:
-                worker = await self._wait(place)
-            tries += 1
-            if worker.is_alive() and not (fresh and worker.tasks and tries <= self._settings.workers):
+            try:
+                worker = self._idle.pop()
+            except IndexError:
+                self._is_closed = False
+                try:
+                    await call.bound.threads.run(lambda: self._fork(1))
+                except (OSError, EOFError) as error:
+                    message = "No process for the computation can be started."
+                    raise Unavailable(message=message, effect="none") from error
+                continue
+            if worker.is_alive() and not (is_fresh and worker.tasks):
                 return worker
-            self._discard(worker)
+            self._end(worker)
 
-    def _ask(self) -> tuple[_Ticket, Worker | None]:
-        place = _Ticket()
-        with self._lock:
-            if self._idle:
-                return place, self._idle.pop()
-            grows = self._count < self._settings.workers
-            if not grows and len(self._waiting) >= self._settings.queue:
-                raise Overloaded(
-                    message=f"{len(self._waiting)} calls wait for a worker already.",
-                    retry_after_seconds=_BUSY_WAIT_S,
-                    effect="none",
-                )
-            self._count += grows
-            self._waiting.append(place)
-        if grows:
-            self._grow()
-        return place, None
-
-    async def _wait(self, place: _Ticket) -> Worker:
+    def _fill(self) -> None:
         try:
-            return await place.future
-        except asyncio.CancelledError:
-            with self._lock:
-                if place in self._waiting:
-                    self._waiting.remove(place)
-            if place.future.done() and not place.future.cancelled() and place.future.exception() is None:
-                self._give_back(place.future.result())
-            raise
+            while not self._is_closed and len(self._idle) + self._slots.taken < self._settings.workers:
+                self._fork(len(self._idle) + 1)
+        except (OSError, EOFError):
+            return  # the first call fails with the reason
 
-    def _grow(self) -> None:
-        threading.Thread(target=self._fork, name="failsoft-flux-fork", daemon=True).start()
+    def _fork(self, idle: int) -> None:
+        """Start a worker unless so many are idle by now: the call of an earlier fork may have been cancelled."""
+        with self._forking:
+            if len(self._idle) < idle and not self._is_closed:
+                self._idle.append(self._fork_server.fork())
 
-    def _fork(self) -> None:
-        """Start a worker and give it to the next call; if that fails, fail the calls that would wait for it."""
-        try:
-            worker = self._fork_server.fork()
-        except (OSError, EOFError) as error:
-            failure = Unavailable(message="No process for the computation can be started.", effect="none")
-            failure.__cause__ = error
-            with self._lock:
-                self._count -= 1
-                affected = 1 if self._count else len(self._waiting)  # without any worker no call would be served
-            for _ in range(affected):
-                self._hand_over(failure)
-        else:
-            self._give_back(worker, is_new=True)
-
-    def _give_back(self, worker: Worker, *, is_new: bool = False) -> None:
-        worker.tasks += not is_new
+    def _give_back(self, worker: Worker) -> None:
+        worker.tasks += 1
         if (
             worker.tasks >= self._settings.worker_tasks
             or worker.peak_bytes > self._settings.worker_bytes
             or worker.generation != self._fork_server.generation
+            or len(self._idle) >= self._settings.workers
         ):
-            self._discard(worker)
+            self._end(worker)
         else:
-            self._hand_over(worker)
+            self._idle.append(worker)
 
-    def _hand_over(self, given: Worker | Unavailable) -> None:
-        """Give a worker, or why there is none, to the call that has waited longest; else it is idle."""
-        while True:
-            with self._lock:
-                if not self._waiting:
-                    if isinstance(given, Worker):
-                        self._idle.append(given)
-                    return
-                place = self._waiting.popleft()
-            try:
-                place.loop.call_soon_threadsafe(self._settle, place, given)
-            except RuntimeError:  # its loop has been closed, and with it the call
-                continue
-            return
-
-    def _settle(self, place: _Ticket, given: Worker | Unavailable) -> None:
-        if isinstance(given, Unavailable):
-            if not place.future.done():
-                place.future.set_exception(given)
-        elif place.future.done():
-            self._give_back(given, is_new=True)
-        else:
-            place.future.set_result(given)
-
-    def _discard(self, worker: Worker) -> None:
-        """Kill a worker, and start another if a call waits for one."""
+    def _end(self, worker: Worker) -> None:
         self._fork_server.end(worker)
         threading.Thread(target=self._fork_server.reap, args=(worker,), name="failsoft-flux-reap", daemon=True).start()
-        self._replace()
-
-    def _lose(self, worker: Worker) -> int:
-        """Replace a worker that has ended, and return its exit status."""
-        worker.channel.close()
-        ended = self._fork_server.reap(worker)
-        self._replace()
-        return ended
-
-    def _replace(self) -> None:
-        with self._lock:
-            self._count = max(0, self._count - 1)
-            grows = bool(self._waiting) and self._count < self._settings.workers
-            self._count += grows
-        if grows:
-            self._grow()
 
 
 def _close(fork_server: ForkServer, idle: list[Worker]) -> None:
@@ -241,12 +185,12 @@ def _close(fork_server: ForkServer, idle: list[Worker]) -> None:
     fork_server.close()
 
 
-async def _converse(worker: Worker, call: Call, task: tuple[Any, ...]) -> tuple[str, Any, int]:
-    """Send a task and return the answer, passing on the progress before it."""
+async def _converse(worker: Worker, call: Call, question: tuple[Any, ...]) -> tuple[str, Any, int]:
+    """Send a task and return its answer, or that it was lost, passing on the progress before it."""
     loop = asyncio.get_running_loop()
-    question = pack((*task, call.remaining_s()))
+    packed = pack((*question, call.remaining_s()))
     try:
-        await loop.sock_sendall(worker.channel, question)
+        await loop.sock_sendall(worker.channel, packed)
         while True:
             (length,) = LENGTH.unpack(await _exactly(loop, worker, LENGTH.size))
             kind, *facts = unpack(await _exactly(loop, worker, length))
@@ -254,8 +198,8 @@ async def _converse(worker: Worker, call: Call, task: tuple[Any, ...]) -> tuple[
                 value, peak_bytes = facts
                 return kind, value, peak_bytes
             await call.report_progress(*facts)
-    except (ConnectionError, EOFError) as error:
-        raise _WorkerDiedError from error
+    except (ConnectionError, EOFError):
+        return "died", None, worker.peak_bytes
 
 
 async def _exactly(loop: asyncio.AbstractEventLoop, worker: Worker, size: int) -> bytearray:

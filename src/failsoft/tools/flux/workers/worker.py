@@ -1,4 +1,4 @@
-"""A worker: messages, the deadline and the progress of a task, and the loop that runs tasks."""
+"""A worker process: its messages, its tasks one at a time, and their progress, time limit and memory."""
 
 from __future__ import annotations
 
@@ -11,51 +11,31 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 from failsoft.framework.errors import ToolError
 
 LENGTH: Final = struct.Struct("<Q")
-
-
-def pack(message: Any) -> bytes:
-    """Return a message as it is sent."""
-    body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
-    return LENGTH.pack(len(body)) + body
-
-
-def unpack(body: bytes | bytearray) -> Any:
-    """Return what was packed; the length has been read before."""
-    return pickle.loads(body)  # noqa: S301 - from a child process, over a private socket pair
-
-
-def receive(sender: socket.socket) -> Any:
-    """Return the next message of a blocking socket.
-
-    Raises:
-        EOFError: The other side is gone.
-    """
-    (length,) = LENGTH.unpack(_exactly(sender, LENGTH.size))
-    return unpack(_exactly(sender, length))
-
-
-def _exactly(sender: socket.socket, size: int) -> bytearray:
-    held = bytearray(size)
-    view = memoryview(held)
-    while view:
-        read = sender.recv_into(view)
-        if not read:
-            raise EOFError
-        view = view[read:]
-    return held
-
+"""Precedes each message on the private socket pair between the server and a worker."""
 
 _send: Callable[[tuple[Any, ...]], None] | None = None
 _deadline: float | None = None
 
 
+def pack(message: Any) -> bytes:
+    """Return a message as it is sent; functions go by reference."""
+    body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    return LENGTH.pack(len(body)) + body
+
+
+def unpack(body: bytes | bytearray) -> Any:
+    """Return what was packed, without its length."""
+    return pickle.loads(body)  # noqa: S301 - from the other end of a private socket pair
+
+
 def begin(send: Callable[[tuple[Any, ...]], None] | None, limit_s: float | None) -> None:
-    """Note how the next task reports, and its limit in seconds; the worker calls this before each task."""
+    """Set how the next task reports progress, and its time limit in seconds."""
     global _send, _deadline  # noqa: PLW0603 - a worker runs one task at a time, and tasks are plain functions
     _send = send
     _deadline = None if limit_s is None else time.monotonic() + limit_s
@@ -72,35 +52,46 @@ def remaining_s() -> float | None:
     return None if _deadline is None else max(0.0, _deadline - time.monotonic())
 
 
-def serve(server: socket.socket) -> None:
-    """Run the tasks that come, until the server is gone."""
-    while True:
-        try:
-            task, arguments, named, limit_s = receive(server)
-        except (EOFError, ConnectionError):
-            return
-        begin(lambda message: server.sendall(pack(message)), limit_s)
-        answer = _answer(task, arguments, named)
-        begin(None, None)
-        try:
+def serve(server: socket.socket, *, memory_bytes: int) -> None:
+    """Run the tasks that come, until the server is gone.
+
+    Args:
+        server: The worker's end of the socket pair.
+        memory_bytes: How much memory it may allocate beyond what it was forked with; enforced on Linux only.
+    """
+    _limit_memory(memory_bytes)
+    with contextlib.suppress(ConnectionError), server.makefile("rb") as received:
+        while len(head := received.read(LENGTH.size)) == LENGTH.size:
+            body = received.read(*LENGTH.unpack(head))
+            answer = _answer(body, lambda message: server.sendall(pack(message)))
+            begin(None, None)
             server.sendall(answer)
-        except ConnectionError:
-            return
 
 
-def _answer(task: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]) -> bytes:
-    """Return what came of a task, packed: its value, the typed error that it raised, or a crash in words.
+def _answer(body: bytes, send: Callable[[tuple[Any, ...]], None]) -> bytes:
+    """Return what came of a task, packed: its value, the typed error that it raised, or a crash as text.
 
     Any other exception goes as text: the server, which has not loaded cobra, could not even read it.
     """
     try:
+        task, arguments, named, limit_s = unpack(body)
+        begin(send, limit_s)
         return pack(("done", task(*arguments, **named), _peak_bytes()))
     except ToolError as error:
         return pack(("failed", error, _peak_bytes()))
+    except MemoryError:
+        return pack(("exhausted", None, _peak_bytes()))
     except BaseException as error:  # noqa: BLE001 - a task must not end the worker without an answer
         with contextlib.suppress(Exception):
             traceback.clear_frames(error.__traceback__)
         return pack(("crashed", (type(error).__name__, str(error), traceback.format_exc()), _peak_bytes()))
+
+
+def _limit_memory(more_bytes: int) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        data_pages = int(Path("/proc/self/statm").read_text().split()[5])
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (data_pages * resource.getpagesize() + more_bytes, hard))
 
 
 def _peak_bytes() -> int:

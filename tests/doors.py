@@ -194,7 +194,7 @@ HOMES = {
     "failsoft.tools.flux.work.network": (
         "Network, NetworkMetabolite, NetworkReaction, candidates, network_of, read_network, shipped_universe"
     ),
-    "failsoft.tools.flux.work.solver": "Column, LinearProblem, SolverGaveUpError, solve",
+    "failsoft.tools.flux.work.solver": "Column, LinearProblem, solve",
     "failsoft.tools.flux.workers": "fork_server as fork_server_module",
     "failsoft.tools.flux.workers.pool": "Workers",
     "failsoft.tools.flux.workers.worker": "begin, progress, remaining_s",

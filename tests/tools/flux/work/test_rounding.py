@@ -43,11 +43,6 @@ def test_the_growth_after_gap_filling_is_that_of_run_fba(lab: Lab, tool: Flux, g
     assert filled["growth_after"] == pytest.approx(grown, abs=1.01e-7)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="growth below 1e-6 per hour is reported as none (FBA_INFEASIBLE); only below 1e-7 is it 0",
-)
 def test_growth_above_the_tolerance_of_the_solver_is_growth(lab: Lab, rooted: Flux) -> None:
     model = textbook()
     model.reactions.get_by_id("ATPM").bounds = (0, 1000)

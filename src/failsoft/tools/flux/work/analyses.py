@@ -22,7 +22,7 @@ from failsoft.tools.flux.work.exchanges import Applied, apply_medium, surroundin
 from failsoft.tools.flux.work.facts import biomass_reactions, objective_of, oddities
 from failsoft.tools.flux.work.making import model_of, similar, unknown_ids
 from failsoft.tools.flux.work.network import is_biomass
-from failsoft.tools.flux.work.solver import TROUBLE, ZERO, failure, fluxes_of, limit_time, solve
+from failsoft.tools.flux.work.solver import FLUX_NOISE, TROUBLE, ZERO, failure, fluxes_of, limit_time, solve
 from failsoft.tools.flux.workers.worker import progress
 
 _EXCHANGES_AT_MOST = 100
@@ -106,7 +106,7 @@ def optimum(model: cobra.Model, question: Conditions) -> Optimum:
     is_own = names == objective_of(model) and model.objective_direction == own_direction
     if question.medium is not None:
         applied = apply_medium(model, question.medium)
-    verdict = solve(model, twice=True)
+    verdict = solve(model)
     if verdict == "unbounded":
         raise unbounded(model, question, names)
     value = float(model.solver.objective.value) if verdict == "optimal" else 0.0
@@ -123,7 +123,9 @@ def _limiting(model: cobra.Model) -> list[dict[str, Any]]:
     for exchange in surroundings_of(model).exchanges:
         reaction = model.reactions.get_by_id(exchange.reaction_id)
         variable = reaction.forward_variable if exchange.is_reversed else reaction.reverse_variable
-        is_at_bound = variable.ub is not None and variable.primal > ZERO and variable.ub - variable.primal <= ZERO
+        is_at_bound = (
+            variable.ub is not None and variable.primal > FLUX_NOISE and variable.ub - variable.primal <= FLUX_NOISE
+        )
         if is_at_bound and abs(variable.dual) > ZERO:
             found.append((abs(variable.dual), exchange.described(uptake=float(variable.primal))))
     return [facts for _, facts in sorted(found, key=lambda item: -item[0])[:_NAMED_AT_MOST]]
@@ -137,7 +139,7 @@ def _least_total_flux(model: cobra.Model, best: Optimum) -> float:
     model.objective.set_linear_coefficients(
         {variable: 1.0 for item in model.reactions for variable in (item.forward_variable, item.reverse_variable)}
     )
-    if solve(model, twice=True) != "optimal":
+    if solve(model) != "optimal":
         raise failure(TROUBLE, "no fluxes keep the optimum within tolerance")
     return float(model.solver.objective.value)
 
@@ -194,7 +196,7 @@ def _result(model: cobra.Model, best: Optimum, fluxes: Mapping[str, float], ques
     for exchange in surroundings_of(model).exchanges:
         flux = fluxes[exchange.reaction_id]
         inward = flux > 0 if exchange.is_reversed else flux < 0
-        if abs(flux) > max(question.threshold, ZERO):
+        if abs(flux) > max(question.threshold, FLUX_NOISE):
             (uptakes if inward else secretions).append(exchange.described(flux=flux))
     active = [(name, flux) for name, flux in fluxes.items() if abs(flux) > question.threshold]
     active.sort(key=lambda item: (-round(abs(item[1]), 6), item[0]))  # equal ones differ in the last digits
@@ -234,13 +236,13 @@ def _implausible(model: cobra.Model, best: Optimum, fluxes: Mapping[str, float])
             found.append(f"The biomass flux is {best.value:.4g} per hour; above 5 no organism is known.")
         elif not low <= best.value <= high:
             found.append(f"The growth rate is {best.value:.4g} per hour; usual are 0.1 to 2.")
-    large = [name for name, flux in fluxes.items() if abs(flux) > _FLUX_LIMIT + ZERO]
+    large = [name for name, flux in fluxes.items() if abs(flux) > _FLUX_LIMIT + FLUX_NOISE]
     if large:
         found.append(f"{len(large)} fluxes are above 1,000 mmol/gDW/h, such as {', '.join(large[:_NAMED_AT_MOST])}.")
     reversed_ = [
         exchange.reaction_id
         for exchange in surroundings_of(model).exchanges
-        if exchange.is_reversed and abs(fluxes[exchange.reaction_id]) > ZERO
+        if exchange.is_reversed and abs(fluxes[exchange.reaction_id]) > FLUX_NOISE
     ]
     if reversed_:
         named = ", ".join(reversed_[:_NAMED_AT_MOST])
@@ -285,7 +287,7 @@ def run_fva(recipe: Recipe, question: Conditions, fraction: float, names: Sequen
             progress(start, len(wanted), "Solving for each reaction")
             some = wanted[start : start + _REPORTED_EACH]
             ranges += [(name, *ends) for name, ends in zip(some, _ranges(model, some, share), strict=True)]
-    fixed = sum(low is not None and high is not None and high - low <= ZERO for _, low, high in ranges)
+    fixed = sum(low is not None and high is not None and high - low <= FLUX_NOISE for _, low, high in ranges)
     results = [{"reaction_id": name, "minimum": low, "maximum": high} for name, low, high in ranges]
     return {
         "result": {
@@ -332,7 +334,7 @@ def _of_cobra(
 
 
 def _rounded(value: float) -> float:
-    return 0.0 if abs(value) <= ZERO / 1_000 else float(value)
+    return 0.0 if abs(value) <= ZERO / 100 else float(value)
 
 
 def _unless_huge(value: float) -> float | None:

@@ -14,11 +14,11 @@ from cobra.util.solver import linear_reaction_coefficients
 
 from failsoft.framework.errors import NextStep
 from failsoft.tools.flux.conditions import Conditions, extended
-from failsoft.tools.flux.failures import FbaInfeasible, FbaUnbounded
+from failsoft.tools.flux.failures import CobrapySolverError, FbaInfeasible, FbaUnbounded
 from failsoft.tools.flux.work.exchanges import Exchange, surroundings_of
 from failsoft.tools.flux.work.network import Network, is_biomass, network_of
 from failsoft.tools.flux.work.shortage import Feed, cheapest, drains_of, feeds_of, relaxed, set_feeds, unmakable
-from failsoft.tools.flux.work.solver import ZERO, Column, LinearProblem, SolverGaveUpError, Verdict, fluxes_of, solve
+from failsoft.tools.flux.work.solver import FLUX_NOISE, ZERO, Column, LinearProblem, Verdict, fluxes_of, solve
 from failsoft.tools.flux.workers.worker import remaining_s
 
 _OPEN: Final = 1_000.0
@@ -141,7 +141,7 @@ def _missing(model: cobra.Model, target: float) -> list[Exchange]:
         for name, item in network.reactions.items()
     ]
     columns += [*(feed.column for feed in feeds), Column(_DEMAND, {_DEMAND: -1.0}, target, math.inf)]
-    with suppress(SolverGaveUpError), LinearProblem(columns, deadline=_deadline()) as linear:
+    with suppress(CobrapySolverError), LinearProblem(columns, deadline=_deadline()) as linear:
         set_feeds(linear, [feed for feed in feeds if feed not in closed], is_open=True)
         return [exchanges[feed.exchange] for feed, _ in cheapest(linear, closed)]
     return []
@@ -174,7 +174,7 @@ def _contradictions(model: cobra.Model) -> list[Mapping[str, Any]]:
                 "possible": round(fluxes[name], 6),
             }
             for name, (low, high) in wanted.items()
-            if fluxes[name] < low - ZERO or fluxes[name] > high + ZERO
+            if fluxes[name] < low - FLUX_NOISE or fluxes[name] > high + FLUX_NOISE
         ]
         return found[:_LISTED_AT_MOST]
 
@@ -188,7 +188,7 @@ def _precursors(model: cobra.Model, names: tuple[str, ...]) -> list[Mapping[str,
     drains = drains_of(network, network.reactions[names[0]].coefficients)
     reactions = (Column(name, item.coefficients, item.low, item.high) for name, item in network.reactions.items())
     columns = [*relaxed(reactions), *drains.values(), *(feed.column for feed in feeds)]
-    with suppress(SolverGaveUpError), LinearProblem(columns, deadline=_deadline()) as linear:
+    with suppress(CobrapySolverError), LinearProblem(columns, deadline=_deadline()) as linear:
         set_feeds(linear, feeds, is_open=True)
         found = list(unmakable(linear, drains))[:_LISTED_AT_MOST]
         return [{"metabolite_id": item, "name": network.metabolites[item].name or item} for item in found]

@@ -92,7 +92,7 @@ def fill(problem: GapfillProblem, report: Callable[[int, int, str], None] = lamb
         report: Called with steps done, steps in all, and a description of the next.
 
     Raises:
-        SolverGaveUpError: There is no result in time.
+        COBRAPY_SOLVER_ERROR: There is no result in time.
     """
     report(0, 4, "Solving with all reactions of the universe")
     with LinearProblem(problem.columns(), deadline=problem.deadline) as everything:

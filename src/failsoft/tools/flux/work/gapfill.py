@@ -11,10 +11,9 @@ from typing import Any
 
 import cobra
 
-from failsoft.framework.errors import Timeout
 from failsoft.framework.text import enumerated
 from failsoft.tools.flux.conditions import Medium
-from failsoft.tools.flux.failures import CobrapySolverError, GapfillInfeasible, MaxComplexityExceeded, ObjectiveNotFound
+from failsoft.tools.flux.failures import GapfillInfeasible, MaxComplexityExceeded, ObjectiveNotFound
 from failsoft.tools.flux.store import Recipe
 from failsoft.tools.flux.work.exchanges import apply_medium, surroundings_of
 from failsoft.tools.flux.work.facts import free_energy, model_facts, objective_of
@@ -22,7 +21,6 @@ from failsoft.tools.flux.work.filling import GROWS_AT, Filled, GapfillProblem, f
 from failsoft.tools.flux.work.lacking import Lacking, lacking
 from failsoft.tools.flux.work.making import added, model_of
 from failsoft.tools.flux.work.network import Network, candidates, network_of, sbml_universe, shipped_universe
-from failsoft.tools.flux.work.solver import SolverGaveUpError
 from failsoft.tools.flux.workers.worker import progress, remaining_s
 
 _NAMED_AT_MOST = 5
@@ -52,8 +50,7 @@ def gapfill(
         OBJECTIVE_NOT_FOUND: The model has no reaction to optimize, or several.
         GAPFILL_INFEASIBLE: No reactions help.
         MAX_COMPLEXITY_EXCEEDED: Too many are needed.
-        COBRAPY_SOLVER_ERROR: The solver met numerical trouble.
-        TIMEOUT: There was no result in time.
+        COBRAPY_SOLVER_ERROR: The solver met numerical trouble, or found no result in time.
     """
     model = model_of(recipe)
     objective = _objective(model, ids["model_id"])
@@ -70,14 +67,11 @@ def gapfill(
     left = remaining_s()
     deadline = math.inf if left is None else time.monotonic() + max(1.0, left - _ANSWER_S)
     problem = GapfillProblem(network.reactions, additional, objective, target, deadline)
-    try:
-        answer = fill(problem, lambda done, _total, message: progress(1 + done, 5, message))
-        if not isinstance(answer, Filled):
-            progress(2, 5, "Looking for what is missing")
-            found = _as_given(lacking(problem, _joined(network, known), names), given)
-            raise _infeasible(problem, found, ids, medium, answer.growth_at_most, max_complexity)
-    except SolverGaveUpError as error:
-        raise _gave_up(error) from error
+    answer = fill(problem, lambda done, _total, message: progress(1 + done, 5, message))
+    if not isinstance(answer, Filled):
+        progress(2, 5, "Looking for what is missing")
+        found = _as_given(lacking(problem, _joined(network, known), names), given)
+        raise _infeasible(problem, found, ids, medium, answer.growth_at_most, max_complexity)
     if len(answer.reactions) > max_complexity:
         raise MaxComplexityExceeded(
             reactions_needed=len(answer.reactions), max_complexity=max_complexity, reactions=answer.reactions[:50]
@@ -153,14 +147,6 @@ def _sentence(found: Lacking, ids: Mapping[str, str], target: float, growth: flo
     if blocked:
         return f"{sentence}: on no medium can these parts of biomass be made: {enumerated(blocked, _NAMED_AT_MOST)}."
     return f"{sentence}: at most {growth:.4g} is possible." if grows else f"{sentence}."
-
-
-def _gave_up(error: SolverGaveUpError) -> Timeout | CobrapySolverError:
-    if error.is_time:
-        return Timeout(message="The solver found no reactions that fill the gaps in the time that the call has.")
-    return CobrapySolverError(
-        operation="gapfill", exception_type="NumericalTrouble", exception_message=str(error), library="GLPK"
-    )
 
 
 def _result(

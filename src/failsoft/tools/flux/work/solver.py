@@ -1,7 +1,7 @@
-"""Solve linear problems, and classify the result by the solver's status, never by its text.
+"""Linear problems on GLPK: what the end of a solve means, its thresholds, and problems of plain fluxes.
 
 cobra's `optimize` and `slim_optimize` return 0 or NaN both for a problem without a solution and for one that ran out
-of time, so they are not used.
+of time, so `solve` is used everywhere.
 """
 
 from __future__ import annotations
@@ -10,26 +10,26 @@ import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, Self, TypeAlias
+from typing import Any, Final, Literal, Protocol, Self, TypeAlias
 
 import cobra
-import swiglpk as glpk
-from optlang import interface
+from optlang import glpk_interface, interface
+from optlang.symbolics import Zero
 
-from failsoft.framework.errors.vocabulary import PicklableError
 from failsoft.framework.text import bounded
 from failsoft.tools.flux.failures import CobrapySolverError
 from failsoft.tools.flux.workers.worker import remaining_s
 
 Verdict: TypeAlias = Literal["optimal", "infeasible", "unbounded"]
 
-ZERO: Final = 1e-6
-"""Fluxes below it are rounding: the solver's tolerance is 1e-7 for each of thousands of constraints."""
+ZERO: Final = 1e-7
+"""The tolerance of the solver: an optimum, or a growth, that is smaller is 0."""
+FLUX_NOISE: Final = 1e-6
+"""Fluxes up to it may be rounding: the tolerance holds for each of thousands of constraints."""
+TROUBLE: Final = "NumericalTrouble"
+_DECIMALS: Final = 7
 _MARGIN_S = 0.5
 """Seconds reserved of the call's time limit to report a time-out of the solver."""
-_ALWAYS: Final = True
-_TIME: Final = "TimeLimit"
-TROUBLE: Final = "NumericalTrouble"
 _VERDICTS: Final[Mapping[str, Verdict]] = {
     interface.OPTIMAL: "optimal",
     interface.INFEASIBLE: "infeasible",
@@ -37,89 +37,74 @@ _VERDICTS: Final[Mapping[str, Verdict]] = {
 }
 
 
-def solve(model: cobra.Model, *, twice: bool = False) -> Verdict:
-    """Optimize a model, and return the outcome.
+class Solvable(Protocol):
+    """A model of cobra, or a `LinearProblem`."""
 
-    Any other status is retried once with presolving: most numerical trouble comes from the basis of an earlier problem.
+    @property
+    def solver(self) -> Any:
+        """Its problem, as an optlang model."""
+
+
+def rounded(value: float) -> float:
+    """Return an optimum or a flux at the precision of the solver: seven decimals, and 0.0 below its tolerance."""
+    return 0.0 if abs(value) < ZERO else round(float(value), _DECIMALS)
+
+
+def solve(problem: Solvable, *, deadline: float = math.inf) -> Verdict:
+    """Optimize, and return what the end means; optlang confirms every end but an optimum by presolving.
 
     Args:
-        model: With its bounds and objective.
-        twice: Whether "no solution" is confirmed by a second solve with presolving.
+        problem: With its bounds and objective.
+        deadline: When to stop trying, as `time.monotonic()`; the call's own deadline holds in any case.
 
     Raises:
-        COBRAPY_SOLVER_ERROR: Numerical trouble twice, or no time left.
+        COBRAPY_SOLVER_ERROR: Numerical trouble with and without presolving, or no time left.
     """
-    configuration = model.solver.configuration
-    status = _optimize(model, "auto")
-    if status not in _VERDICTS or (twice and status != interface.OPTIMAL):
-        again = _optimize(model, _ALWAYS)
-        status = again if again in _VERDICTS else status
+    limit_time(problem, deadline=deadline)
+    try:
+        status = problem.solver.optimize()
+    except Exception as error:
+        raise failure(type(error).__name__, str(error)) from error
     verdict = _VERDICTS.get(status)
     if verdict is None:
-        raise failure(TROUBLE, f"the solver's status is '{status}' with and without presolving")
-    if verdict == "optimal" and not math.isfinite(model.solver.objective.value):
+        raise gave_up(status)
+    if verdict == "optimal" and not math.isfinite(problem.solver.objective.value):
         raise failure(TROUBLE, "the optimum is not a finite number")
-    configuration.presolve = "auto"
     return verdict
+
+
+def limit_time(problem: Solvable, *, deadline: float = math.inf) -> None:
+    """Let the next solves take no longer than the call may, a second solve with presolving included.
+
+    Raises:
+        COBRAPY_SOLVER_ERROR: No time is left.
+    """
+    left = deadline - time.monotonic()
+    of_call = remaining_s()
+    if of_call is not None:
+        left = min(left, of_call - _MARGIN_S)
+    if left <= 0:
+        raise gave_up(interface.TIME_LIMIT)
+    # The solver takes whole seconds only.
+    problem.solver.configuration.timeout = None if math.isinf(left) else max(1, int(left / 2))
 
 
 def fluxes_of(model: cobra.Model) -> dict[str, float]:
     """Return the flux of every reaction in the solution that was found last."""
     primal = model.solver.primal_values
-    fluxes = {}
-    for reaction in model.reactions:
-        flux = primal[reaction.id] - primal[reaction.reverse_id]
-        fluxes[reaction.id] = flux if abs(flux) > ZERO / 1_000 else 0.0
-    return fluxes
+    return {item.id: rounded(primal[item.id] - primal[item.reverse_id]) for item in model.reactions}
 
 
-def limit_time(model: cobra.Model) -> None:
-    """Let the next solves of a model take no longer than the call may.
-
-    Raises:
-        COBRAPY_SOLVER_ERROR: No time is left.
-    """
-    left = remaining_s()
-    if left is not None and left <= _MARGIN_S:
-        raise failure(_TIME, "no time left")
-    # The solver takes whole seconds only; the call's deadline still applies.
-    model.solver.configuration.timeout = None if left is None else max(1, int(left - _MARGIN_S))
-
-
-def _optimize(model: cobra.Model, presolve: object) -> str:
-    configuration = model.solver.configuration
-    limit_time(model)
-    configuration.presolve = presolve
-    try:
-        status: str = model.solver.optimize()
-    except Exception as error:
-        raise failure(type(error).__name__, str(error)) from error
+def gave_up(status: str) -> CobrapySolverError:
+    """Return the error for a solver that ended with a status that is no result."""
     if status == interface.TIME_LIMIT:
-        raise failure(_TIME, f"no result within {configuration.timeout} s")
-    return status
+        return failure("TimeLimit", "no result in the time that the call has")
+    return failure(TROUBLE, f"the solver's status is '{status}' with and without presolving")
 
 
 def failure(kind: str, text: str) -> CobrapySolverError:
     """Return the error for a solver that gave no answer."""
     return CobrapySolverError(operation="model.optimize", exception_type=kind, exception_message=bounded(text))
-
-
-Outcome: TypeAlias = Literal["optimal", "infeasible", "unbounded"]
-_OUTCOMES: dict[int, Outcome] = {
-    glpk.GLP_OPT: "optimal",
-    glpk.GLP_NOFEAS: "infeasible",
-    glpk.GLP_INFEAS: "infeasible",
-    glpk.GLP_UNBND: "unbounded",
-}
-_TIME_LIMITS = frozenset({glpk.GLP_ETMLIM, glpk.GLP_EITLIM})
-
-
-class SolverGaveUpError(PicklableError):
-    """GLPK stopped without a result: out of time (code 0), or in numerical trouble."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(f"GLPK code {code}")
-        self.is_time = code == 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,144 +120,100 @@ class Column:
 class LinearProblem:
     """Fluxes at steady state: production and consumption of every metabolite are equal.
 
+    It is built in a twentieth of the time that a model of cobra takes, and has no reactions or metabolites.
+
     Args:
         columns: The fluxes, each under a name of its own.
         deadline: When to stop trying, as `time.monotonic()`.
 
     Raises:
-        SolverGaveUpError: From every solve that ends without a result.
+        COBRAPY_SOLVER_ERROR: From every solve that ends without a result.
     """
 
     def __init__(self, columns: Iterable[Column], *, deadline: float = math.inf) -> None:
-        given = list(columns)
-        self._number = {column.name: number for number, column in enumerate(given, start=1)}
+        self.solver = glpk_interface.Model()
         self._deadline = deadline
-        self._solved = False
-        glpk.glp_term_out(glpk.GLP_OFF)
-        self._problem = glpk.glp_create_prob()
-        rows = {name: row for row, name in enumerate(dict.fromkeys(_names(given)), start=1)}
-        if rows:
-            glpk.glp_add_rows(self._problem, len(rows))
-        glpk.glp_add_cols(self._problem, len(given))
-        for row in rows.values():
-            glpk.glp_set_row_bnds(self._problem, row, glpk.GLP_FX, 0.0, 0.0)
-        for column in given:
-            self.bound(column.name, column.low, column.high)
-        self._fill(given, rows)
+        self._fluxes: dict[str, Any] = {}
+        self._objective: dict[Any, float] = {}
+        balances: dict[str, dict[Any, float]] = {}
+        for number, column in enumerate(columns):
+            # Names of optlang's variables cannot have spaces, nor more than 255 characters.
+            flux = glpk_interface.Variable(f"v{number}", lb=_finite(column.low), ub=_finite(column.high))
+            self._fluxes[column.name] = flux
+            for metabolite, coefficient in column.coefficients.items():
+                balances.setdefault(metabolite, {})[flux] = coefficient
+        self.solver.add(self._fluxes.values())
+        self._constrain("balance", balances.values(), lb=0.0, ub=0.0)
+        self.solver.objective = glpk_interface.Objective(Zero, sloppy=True)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        glpk.glp_delete_prob(self._problem)
+        del self.solver, self._fluxes, self._objective
 
     def bound(self, name: str, low: float, high: float) -> None:
         """Set the bounds of a flux."""
-        if low == high:
-            kind = glpk.GLP_FX
-        elif math.isinf(low):
-            kind = glpk.GLP_FR if math.isinf(high) else glpk.GLP_UP
-        else:
-            kind = glpk.GLP_LO if math.isinf(high) else glpk.GLP_DB
-        glpk.glp_set_col_bnds(self._problem, self._number[name], kind, _finite(low), _finite(high))
+        self._fluxes[name].set_bounds(_finite(low), _finite(high))
 
-    def maximum(self, objective: Mapping[str, float]) -> tuple[Outcome, float]:
-        """Return the outcome, and the largest value of the objective where it is `optimal`."""
-        return self._optimum(objective, glpk.GLP_MAX)
+    def maximum(self, objective: Mapping[str, float]) -> tuple[Verdict, float]:
+        """Return the verdict, and the largest value of the objective where it is `optimal`, else NaN."""
+        return self._optimum(objective, "max")
 
-    def minimum(self, objective: Mapping[str, float]) -> tuple[Outcome, float]:
-        """Return the outcome, and the smallest value of the objective where it is `optimal`."""
-        return self._optimum(objective, glpk.GLP_MIN)
+    def minimum(self, objective: Mapping[str, float]) -> tuple[Verdict, float]:
+        """Return the verdict, and the smallest value of the objective where it is `optimal`, else NaN."""
+        return self._optimum(objective, "min")
 
     def flux(self, name: str) -> float:
         """Return a flux of the last optimum."""
-        return float(glpk.glp_get_col_prim(self._problem, self._number[name]))
+        return float(self._fluxes[name].primal)
 
     def fewest(self, switches: Sequence[tuple[str, float]], *, limit_s: float) -> list[str] | None:
-        """Return the fewest of the named fluxes that have to be other than zero; None if that is not known in time.
+        """Return few of the named fluxes that have to be other than zero, the fewest that are found in time.
 
         Each flux must be at least 0. The problem cannot be used afterwards, since a switch is added for each flux.
 
         Args:
             switches: Names with the largest flux that each may have.
-            limit_s: Seconds after which the search ends.
+            limit_s: Seconds after which the search ends, rounded down; at least one.
+
+        Returns:
+            Their names, or None if the time was too short to find any.
         """
-        first_row = glpk.glp_add_rows(self._problem, len(switches))
-        first_column = glpk.glp_add_cols(self._problem, len(switches))
-        for number in range(1, glpk.glp_get_num_cols(self._problem) + 1):
-            glpk.glp_set_obj_coef(self._problem, number, 0.0)
-        for offset, (name, largest) in enumerate(switches):
-            row, column = first_row + offset, first_column + offset
-            glpk.glp_set_col_kind(self._problem, column, glpk.GLP_BV)
-            glpk.glp_set_obj_coef(self._problem, column, 1.0)
-            glpk.glp_set_row_bnds(self._problem, row, glpk.GLP_UP, 0.0, 0.0)
-            places, values = glpk.intArray(3), glpk.doubleArray(3)
-            places[1], values[1] = self._number[name], 1.0
-            places[2], values[2] = column, -largest
-            glpk.glp_set_mat_row(self._problem, row, 2, places, values)
-        glpk.glp_set_obj_dir(self._problem, glpk.GLP_MIN)
-        options = glpk.glp_iocp()
-        glpk.glp_init_iocp(options)
-        options.presolve, options.msg_lev = glpk.GLP_ON, glpk.GLP_MSG_OFF
-        options.tm_lim = self._milliseconds(limit_s)
-        glpk.glp_intopt(self._problem, options)
-        if glpk.glp_mip_status(self._problem) not in {glpk.GLP_OPT, glpk.GLP_FEAS}:
+        on = {name: glpk_interface.Variable(f"on{number}", type="binary") for number, (name, _) in enumerate(switches)}
+        self.solver.add(on.values())
+        caps = [{self._fluxes[name]: 1.0, on[name]: -largest} for name, largest in switches]
+        self._constrain("cap", caps, ub=0.0)
+        self._aim(dict.fromkeys(on.values(), 1.0), "min")
+        configuration = self.solver.configuration
+        # Always presolving, since optlang would otherwise use the time once more to presolve.
+        configuration.presolve, configuration.timeout = True, max(1, int(limit_s))
+        if self.solver.optimize() not in {interface.OPTIMAL, interface.FEASIBLE, interface.TIME_LIMIT}:
             return None
-        on = [glpk.glp_mip_col_val(self._problem, first_column + offset) for offset in range(len(switches))]
-        return [name for (name, _), value in zip(switches, on, strict=True) if value > 0.5]  # noqa: PLR2004 - 0 or 1
+        # After a time-out the values are those of the best set so far, or 0.
+        return [name for name, switch in on.items() if switch.primal > 0.5] or None  # noqa: PLR2004 - 0 or 1
 
-    def _optimum(self, objective: Mapping[str, float], direction: int) -> tuple[Outcome, float]:
-        for number in range(glpk.glp_get_num_cols(self._problem) + 1):
-            glpk.glp_set_obj_coef(self._problem, number, 0.0)
-        for name, weight in objective.items():
-            glpk.glp_set_obj_coef(self._problem, self._number[name], weight)
-        glpk.glp_set_obj_dir(self._problem, direction)
-        outcome = self._solve()
-        return outcome, float(glpk.glp_get_obj_val(self._problem)) if outcome == "optimal" else math.nan
-
-    def _solve(self) -> Outcome:
-        if time.monotonic() >= self._deadline:
-            raise SolverGaveUpError(0)
-        options = glpk.glp_smcp()
-        glpk.glp_init_smcp(options)
-        options.msg_lev = glpk.GLP_MSG_OFF
-        options.tm_lim = self._milliseconds(math.inf)
-        if not self._solved:
-            glpk.glp_adv_basis(self._problem, 0)
-        code = glpk.glp_simplex(self._problem, options)
-        if code not in {0, *_TIME_LIMITS}:
-            # The basis of the last solve may be unsuitable: retry once with a new one.
-            glpk.glp_adv_basis(self._problem, 0)
-            code = glpk.glp_simplex(self._problem, options)
-        if code in _TIME_LIMITS:
-            raise SolverGaveUpError(0)
-        self._solved = True
-        outcome = _OUTCOMES.get(glpk.glp_get_status(self._problem)) if code == 0 else None
-        if outcome is None:
-            raise SolverGaveUpError(code or -1)
-        return outcome
-
-    def _milliseconds(self, limit_s: float) -> int:
-        left = min(limit_s, self._deadline - time.monotonic())
-        return 2**31 - 1 if math.isinf(left) else max(1, int(left * 1000))
-
-    def _fill(self, columns: Sequence[Column], rows: Mapping[str, int]) -> None:
-        triples = [
-            (rows[name], number, coefficient)
-            for number, column in enumerate(columns, start=1)
-            for name, coefficient in column.coefficients.items()
-            if coefficient
+    def _constrain(self, kind: str, rows: Iterable[Mapping[Any, float]], **bounds: float) -> None:
+        given = list(rows)
+        constraints = [
+            glpk_interface.Constraint(Zero, name=f"{kind}{number}", sloppy=True, **bounds)
+            for number in range(len(given))
         ]
-        size = len(triples)
-        at_row, at_column, values = glpk.intArray(size + 1), glpk.intArray(size + 1), glpk.doubleArray(size + 1)
-        for index, (row, number, coefficient) in enumerate(triples, start=1):
-            at_row[index], at_column[index], values[index] = row, number, float(coefficient)
-        glpk.glp_load_matrix(self._problem, size, at_row, at_column, values)
+        self.solver.add(constraints, sloppy=True)
+        self.solver.update()
+        for constraint, row in zip(constraints, given, strict=True):
+            constraint.set_linear_coefficients(row)
+
+    def _aim(self, objective: dict[Any, float], direction: str) -> None:
+        self.solver.objective.set_linear_coefficients({**dict.fromkeys(self._objective, 0.0), **objective})
+        self.solver.objective.direction = direction
+        self._objective = objective
+
+    def _optimum(self, objective: Mapping[str, float], direction: str) -> tuple[Verdict, float]:
+        self._aim({self._fluxes[name]: weight for name, weight in objective.items()}, direction)
+        verdict = solve(self, deadline=self._deadline)
+        return verdict, float(self.solver.objective.value) if verdict == "optimal" else math.nan
 
 
-def _names(columns: Iterable[Column]) -> Iterable[str]:
-    return (name for column in columns for name in column.coefficients)
-
-
-def _finite(bound: float) -> float:
-    return 0.0 if math.isinf(bound) else float(bound)
+def _finite(bound: float) -> float | None:
+    return None if math.isinf(bound) else float(bound)

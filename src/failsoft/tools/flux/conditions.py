@@ -11,6 +11,32 @@ from typing import Any, Final
 from failsoft.framework.errors import NextStep
 
 Bounds = tuple[float, float]
+"""Lower and upper bound of a flux, in mmol per gram of dry weight and hour; infinite where nothing limits it."""
+OPEN: Final = 1_000.0
+"""The size of a bound that limits nothing, by custom."""
+ORGANIC_UPTAKE: Final = 10.0
+"""What Escherichia coli takes up of glucose in batch culture, and the usual bound of published models."""
+DEFAULT_UPTAKE: Final = 100.0
+"""What a medium lets in of each compound unless it says otherwise."""
+
+
+def bounds_from_json(pair: Sequence[float | None]) -> Bounds:
+    """Return bounds as numbers: null is infinite.
+
+    >>> bounds_from_json([None, 5])
+    (-inf, 5.0)
+    """
+    low, high = pair
+    return -math.inf if low is None else float(low), math.inf if high is None else float(high)
+
+
+def bounds_to_json(low: float, high: float) -> list[float | None]:
+    """Return bounds as JSON has them: an infinite one is null.
+
+    >>> bounds_to_json(-10.0, math.inf)
+    [-10.0, None]
+    """
+    return [None if math.isinf(bound) else bound for bound in (low, high)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +50,6 @@ class Medium:
 
     compounds: Mapping[str, Bounds]
     others: Bounds | None = None
-
-
-SECRETION_AT_MOST = 1_000.0
-"""The default upper bound of secretion, in mmol per gram of dry weight and hour."""
 
 
 def extended(
@@ -44,15 +66,11 @@ def extended(
     left_out = {*new, *without}
     kept = {name: bounds for name, bounds in medium.compounds.items() if name not in left_out}
     common = Counter(-low for low, _ in kept.values() if low < 0 and not math.isinf(low))
-    usual = common.most_common(1)[0][0] if common else 100.0
-    custom = {
-        name: [None if math.isinf(bound) else bound for bound in bounds]
-        for name, bounds in kept.items()
-        if tuple(bounds) != (-usual, SECRETION_AT_MOST)
-    }
+    usual = common.most_common(1)[0][0] if common else DEFAULT_UPTAKE
+    custom = {name: bounds_to_json(*bounds) for name, bounds in kept.items() if tuple(bounds) != (-usual, OPEN)}
     for name, uptake in (uptakes or {}).items():
         if uptake < usual:
-            custom[name] = [-uptake, SECRETION_AT_MOST]
+            custom[name] = [-uptake, OPEN]
     arguments: dict[str, Any] = {"compounds": [*kept, *new], "default_uptake": usual}
     return {**arguments, "custom_bounds": custom} if custom else arguments
 
@@ -96,12 +114,10 @@ _SALTS: Final = (
     *("cpd00099", "cpd00149", "cpd00205", "cpd00244", "cpd00254", "cpd00971", "cpd10515", "cpd10516", "cpd11574"),
 )
 """Water, phosphate, ammonium, sulfate, protons and the ions of a mineral medium such as M9."""
-_GLUCOSE_UPTAKE: Final = 10.0
-"""In mmol/gDW/h: what Escherichia coli takes up in batch culture, and the usual bound of published models."""
-_FREE: Final = (-1_000.0, SECRETION_AT_MOST)
-_RICH: Final = (-10.0, SECRETION_AT_MOST)
-_CLOSED: Final = (0.0, SECRETION_AT_MOST)
-_MINIMAL: Final = {_GLUCOSE: (-_GLUCOSE_UPTAKE, SECRETION_AT_MOST), **dict.fromkeys(_SALTS, _FREE)}
+_FREE: Final = (-OPEN, OPEN)
+_RICH: Final = (-ORGANIC_UPTAKE, OPEN)
+_CLOSED: Final = (0.0, OPEN)
+_MINIMAL: Final = {_GLUCOSE: _RICH, **dict.fromkeys(_SALTS, _FREE)}
 
 PREDEFINED: Final = {
     "minimal_aerobic": Medium({**_MINIMAL, _OXYGEN: _FREE}),

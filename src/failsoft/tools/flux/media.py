@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NotRequired, cast
 
@@ -15,11 +14,11 @@ from failsoft.framework.call.operation import operation
 from failsoft.framework.errors import InvalidParameter
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import enumerated
-from failsoft.tools.flux.conditions import PREDEFINED, SECRETION_AT_MOST, Medium
+from failsoft.tools.flux.conditions import DEFAULT_UPTAKE, OPEN, PREDEFINED, Medium, bounds_from_json, bounds_to_json
 from failsoft.tools.flux.database.database import Database
 from failsoft.tools.flux.lookups import warn_of_obsolete
 from failsoft.tools.flux.media_table import read_table
-from failsoft.tools.flux.medium_checks import bounds_of, check_media
+from failsoft.tools.flux.medium_checks import check_media
 from failsoft.tools.flux.parts import FluxParts
 from failsoft.tools.flux.plausibility import media_warnings
 from failsoft.tools.flux.signatures import _ID_AT_MOST, FilePath, MediaId
@@ -114,8 +113,8 @@ _NAMED_AT_MOST = 10
 
 def medium_of(compounds: Sequence[str], default_uptake: float, custom_bounds: Mapping[str, Any] | None) -> Medium:
     """Return the medium of these arguments, each compound once, in the order given; they have been checked."""
-    custom = {name: bounds_of(pair) for name, pair in (custom_bounds or {}).items()}
-    return Medium({name: custom.get(name) or (-float(default_uptake), SECRETION_AT_MOST) for name in compounds})
+    custom = {name: bounds_from_json(pair) for name, pair in (custom_bounds or {}).items()}
+    return Medium({name: custom.get(name, (-float(default_uptake), OPEN)) for name in compounds})
 
 
 def described_media(database: Database, record: MediaRecord) -> Media:
@@ -124,7 +123,7 @@ def described_media(database: Database, record: MediaRecord) -> Media:
     described = []
     for name, bounds in record.medium.compounds.items():
         compound = known.get(name)
-        entry: dict[str, Any] = {"compound_id": name, "bounds": [_finite(bound) for bound in bounds]}
+        entry: dict[str, Any] = {"compound_id": name, "bounds": bounds_to_json(*bounds)}
         if compound is not None:
             entry |= {"name": compound.name, **({"formula": compound.formula} if compound.formula else {})}
         described.append(cast("MediaCompound", entry))
@@ -174,16 +173,12 @@ def _warn_of_signs(call: CallContext, bounds: Mapping[str, tuple[float, float]])
         call.warn(f"A negative upper bound forces the model to take up {named}, even if it cannot use it.")
 
 
-def _finite(bound: float) -> float | None:
-    return bound if math.isfinite(bound) else None
-
-
 @operation(idempotent=False, destructive=False, open_world=False, verify_with="list_media", title="Make a medium")
 async def build_media(
     flux: FluxParts,
     call: Call,
     compounds: MediaCompounds | None = None,
-    default_uptake: DefaultUptake = 100.0,
+    default_uptake: DefaultUptake = DEFAULT_UPTAKE,
     custom_bounds: CustomBounds = None,
     table_path: FilePath = None,
 ) -> Media:

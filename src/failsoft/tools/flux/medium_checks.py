@@ -15,6 +15,7 @@ from failsoft.framework.errors import InvalidArgument, NextStep, Public
 from failsoft.framework.errors.corrections import is_same_spelling
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded
+from failsoft.tools.flux.conditions import Bounds, bounds_from_json
 from failsoft.tools.flux.database.database import Database, DatabaseNotLoaded
 from failsoft.tools.flux.database.entries import COMPOUND_ID, Compound
 from failsoft.tools.flux.database.search import plain_id
@@ -171,12 +172,10 @@ def check_media(database: Database, compounds: Sequence[str], default_uptake: fl
         raise error
 
 
-def bounds_of(given: Any) -> tuple[float, float] | None:
+def bounds_of(given: Any) -> Bounds | None:
     """Return bounds as numbers, null being infinite; None if they are not a pair of numbers."""
-    if not isinstance(given, (list, tuple)) or len(given) != _PAIR:
-        return None
-    lower, upper = (_number(item, infinite) for item, infinite in zip(given, (-math.inf, math.inf), strict=True))
-    return None if lower is None or upper is None else (lower, upper)
+    is_pair = isinstance(given, (list, tuple)) and len(given) == _PAIR
+    return bounds_from_json(given) if is_pair and all(map(_is_bound, given)) else None
 
 
 def _known(
@@ -189,11 +188,9 @@ def _known(
         return {item: None for item in compounds if COMPOUND_ID.fullmatch(item)}, error
 
 
-def _number(item: Any, infinite: float) -> float | None:
-    if item is None:
-        return infinite
+def _is_bound(item: Any) -> bool:
     is_number = isinstance(item, (int, float)) and not isinstance(item, bool) and math.isfinite(item)
-    return float(item) if is_number else None
+    return item is None or is_number
 
 
 def _unknown_ids(database: Database, compounds: Sequence[str], known: Mapping[str, Compound | None]) -> list[Violation]:

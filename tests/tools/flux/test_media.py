@@ -271,8 +271,9 @@ def test_form_is_judged_before_what_the_ids_lead_to(call: Call) -> None:
     [
         *([1], "x", 5, True),
         *({"cpd00027": item} for item in ([], [1], [1, 2, 3], "12", 5, {}, ["a", 1], [True, 2], [[1], 2], None)),
+        {"cpd00027": [-(10**400), 1]},
     ],
-    ids=str,
+    ids=lambda bounds: str(bounds)[:40],
 )
 def test_bounds_that_are_no_pair_of_numbers_are_refused(call: Call, custom_bounds: Any) -> None:
     assert media(call, custom_bounds=custom_bounds)["error_code"] == "INVALID_BOUNDS_FORMAT"

@@ -7,6 +7,7 @@ reported together with unknown ones, since the correction is the same.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -128,6 +129,8 @@ _LISTED_AT_MOST = 50
 """Ids that an error lists; it always says how many there are."""
 _ECHOED_AT_MOST = 80
 _PAIR = 2
+_LARGEST = sys.float_info.max
+"""JSON has whole numbers that no floating point number can hold."""
 _BOUNDS_AT_MOST = 1_000
 
 
@@ -189,8 +192,8 @@ def _known(
 
 
 def _is_bound(item: Any) -> bool:
-    is_number = isinstance(item, (int, float)) and not isinstance(item, bool) and math.isfinite(item)
-    return item is None or is_number
+    is_number = isinstance(item, (int, float)) and not isinstance(item, bool)
+    return item is None or (is_number and -_LARGEST <= item <= _LARGEST)
 
 
 def _unknown_ids(database: Database, compounds: Sequence[str], known: Mapping[str, Compound | None]) -> list[Violation]:

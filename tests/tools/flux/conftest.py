@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,13 +17,7 @@ from tests.tools.flux.lab import Lab
 def _shipped_models_are_read_once() -> Iterator[None]:
     """Reading them takes a second, for each of the databases that tests build; they are always the same."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("read_models", "read_metabolites"):
-            known = cache(getattr(tables_module, name))
-
-            def read(paths: Sequence[Path], known: Any = known) -> Any:
-                return known(tuple(paths))
-
-            patch.setattr(tables_module, name, read)
+        patch.setattr(tables_module, "read_models", cache(tables_module.read_models))
         yield
 
 

@@ -148,7 +148,7 @@ def elements(formula: str) -> dict[str, int]:
     return counted
 
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Increase it with every change of the content: it is part of the file name, so older files are ignored."""
 _KIND = FileKind(0x66736462, SCHEMA_VERSION)
 """`fsdb` in ASCII."""

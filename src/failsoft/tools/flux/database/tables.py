@@ -27,7 +27,7 @@ from failsoft.tools.flux.database.entries import (
     Reaction,
     Tables,
 )
-from failsoft.tools.flux.database.shipped import read_metabolites, read_models, shipped_models
+from failsoft.tools.flux.database.shipped import entries_of, metabolites_of, read_models, shipped_files
 
 _NOTHING = frozenset({"", "null", None})
 _SOURCES = frozenset({"Name", "BiGG", "KEGG", "MetaCyc", "ChEBI", "MetaNetX"})
@@ -232,15 +232,11 @@ def _of_distribution(name: str) -> Tables | None:
 
 
 def _embedded() -> Tables:
-    models = shipped_models()
+    models = shipped_files()
     if not models:
         msg = "neither a distribution with the tables is installed, nor COBRApy, whose models have some of the ids"
         raise TablesError(msg)
-
-    def read() -> Entries:
-        return *read_models(models), read_metabolites(models)
-
-    return Tables(SHIPPED, _stamp(map(str, models)), read)
+    return Tables(SHIPPED, _stamp(map(str, models)), lambda: entries_of(read_models()))
 
 
 def _files_in(folder: Path) -> Iterator[Path]:
@@ -269,7 +265,7 @@ def _pair(ending: str, compounds: str, reactions: str, members: Mapping[str, Rea
     def read() -> Entries:
         texts = [_decoded(name, members[name]()) for name in (compounds, reactions)]
         listed = read_compounds(texts[0], is_json=is_json), read_reactions(texts[1], is_json=is_json)
-        return *listed, read_metabolites(shipped_models())
+        return *listed, metabolites_of(read_models())
 
     return Tables(f"compounds{'.json' if is_json else '.tsv'}", key, read)
 

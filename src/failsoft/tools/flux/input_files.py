@@ -1,24 +1,65 @@
-"""The bytes of a file that a caller names, and its errors."""
+"""Files that a caller names below the root: read, or written once, and their errors."""
 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self, cast
 
-from failsoft.framework.errors import InvalidArgument, NotFound, Public, Words
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from failsoft.framework.arguments.marks import Reference
+from failsoft.framework.call.call import Call
+from failsoft.framework.errors import InvalidArgument, InvalidParameter, NotFound, Public, StorageError, Words
+from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded, quoted
-from failsoft.tools.files import FileFault, open_roots, similar_files
+from failsoft.tools.files import FileFault, Files, open_roots, similar_files
 from failsoft.tools.files.reading import read
 
 _BYTES_AT_MOST = 64_000_000
 """Of a file, unpacked: several times the size of the largest published models."""
 _PATH_AT_MOST = 300
+_NAMES_TRIED = 100
+_TAKEN = "there is a file with another content"
+
+OutputPath = Annotated[
+    str | None,
+    Reference(kind="spelled"),
+    Field(
+        min_length=1,
+        max_length=4_096,
+        description="New file below {root} for the whole result; the answer then has its size and SHA-256 only",
+    ),
+]
+
+
+class WrittenFile(TypedDict):
+    """A file with a whole result."""
+
+    path: str
+    size_bytes: int
+    sha256: str
+
+
+async def write_result(call: Call, files: InputFiles, path: str, text: str) -> WrittenFile:
+    """Write a result to a new file, as an effect of the call; a name that ends in `.gz` is compressed.
+
+    Raises: as `InputFiles.write`.
+    """
+
+    def write() -> WrittenFile:
+        data = text.encode()
+        return files.write(path, gzip.compress(data, mtime=0) if path.casefold().endswith(".gz") else data)
+
+    return cast("WrittenFile", await call.effect("write", write))
 
 
 class InputFiles:
-    """The files that callers may read.
+    """The files that callers may read and write.
 
     Args:
         root: Their folder; the current one if left out.
@@ -51,6 +92,70 @@ class InputFiles:
             raise self._not_found(path, fault, otherwise) from fault
         return _unpacked(path, data) if path.casefold().endswith(".gz") else data
 
+    def require_writable(self, path: str, endings: Sequence[str]) -> None:
+        """Refuse a path that no result can be written to, before it is computed.
+
+        Args:
+            path: The file, as the caller wrote it.
+            endings: What its name may end in; `.gz` may follow.
+
+        Raises:
+            INVALID_PARAM: It ends in something else, lies outside the root, in no folder, or is a folder.
+        """
+        if not path.casefold().removesuffix(".gz").endswith(tuple(endings)):
+            why = f"its name does not end in {' or '.join(endings)}"
+            raise _unusable(why, suggestion=f"{path}{endings[0]}")
+        try:
+            with self._roots.resolve(path) as place:
+                facts = place.facts()
+                if facts is not None:
+                    place.require_regular(facts)
+        except FileFault as fault:
+            raise _unusable(_reason(fault)) from fault
+
+    def write(self, path: str, data: bytes) -> WrittenFile:
+        """Write a new file in one step; one that has this content already is left as it is.
+
+        Args:
+            path: The file, as the caller wrote it.
+            data: Its content.
+
+        Raises:
+            INVALID_PARAM: There is a file with another content, or no file can be written there.
+            STORAGE_ERROR: The disk is full, or reports an error.
+        """
+        try:
+            with Files(self._roots, several_names=False).transaction([path]) as work:
+                try:
+                    before = work.read(path, bytes_at_most=len(data)).data
+                except FileFault as fault:
+                    if fault.kind not in {"missing", "too_large"}:
+                        raise
+                    before = None if fault.kind == "missing" else b""
+                if before is not None and before != data:
+                    raise _unusable(_TAKEN, suggestion=self._free(path))
+                if before is None:
+                    work.create(path, data)
+                    work.commit()
+        except FileFault as fault:
+            if fault.kind == "exists":
+                raise _unusable(_TAKEN, suggestion=self._free(path)) from fault
+            if fault.errno is None or fault.kind in {"denied", "not_a_folder", "missing", "name_too_long"}:
+                raise _unusable(_reason(fault)) from fault
+            raise StorageError(effect=fault.effect, operator_hint=str(fault)) from fault
+        return {"path": path, "size_bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+    def _free(self, path: str) -> str | None:
+        """Return a path beside this one that no file has."""
+        folder, slash, name = path.rpartition("/")
+        stem, dot, ending = name.partition(".")
+        for number in range(2, _NAMES_TRIED):
+            other = f"{folder}{slash}{stem}-{number}{dot}{ending}"
+            with self._roots.resolve(other) as place:
+                if place.facts() is None:
+                    return other
+        return None
+
     def _not_found(self, path: str, fault: FileFault, otherwise: str) -> InputFileNotFound:
         closest = similar_files(self._roots, path)
         shown = bounded(path, _PATH_AT_MOST)
@@ -59,6 +164,13 @@ class InputFiles:
             error.message = f"{error.message} {otherwise}"
             error.args = (error.message,)
         return error
+
+
+def _unusable(why: str, *, suggestion: str | None = None) -> InvalidParameter:
+    violation = Violation(path="path", reason="value", message=why, expected="a new file", suggestion=suggestion)
+    error = InvalidParameter.from_violations([violation])
+    error.effect = "none"
+    return error
 
 
 def _unpacked(path: str, data: bytes) -> bytes:

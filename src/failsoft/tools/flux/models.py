@@ -17,6 +17,7 @@ from failsoft.framework.errors.corrections import is_same_spelling
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded, quoted
 from failsoft.tools.flux import work
+from failsoft.tools.flux.input_files import OutputPath, write_result
 from failsoft.tools.flux.medium_checks import BoundsOutOfOrder, InvalidBoundsFormat
 from failsoft.tools.flux.parts import FluxParts
 from failsoft.tools.flux.signatures import (
@@ -47,14 +48,14 @@ class DeletedModel(TypedDict):
 
 
 class ModelText(TypedDict):
-    """A model as the text of a file, or a part of it; `next_offset` is where the rest begins."""
+    """A model as the `content` of a file; with `path`, the file that was written, its size and SHA-256 instead."""
 
     model_id: str
     format: str
-    content: str
-    total_characters: int
-    offset: int
-    next_offset: NotRequired[int]
+    content: NotRequired[str]
+    path: NotRequired[str]
+    size_bytes: NotRequired[int]
+    sha256: NotRequired[str]
 
 
 class ExportedModel(TypedDict):
@@ -105,7 +106,6 @@ ModelPath = Annotated[
 ExportFormat = Annotated[
     Literal["json", "sbml"], Field(description="json for cobra's JSON, sbml for SBML Level 3 with FBC")
 ]
-TextOffset = Annotated[int, Field(ge=0, le=1_000_000_000, description="Where the part begins, as next_offset says")]
 Section = Annotated[
     Literal["all", "reactions", "metabolites", "genes"],
     Field(description="Which part of the model; all is the whole, as far as it fits into one answer"),
@@ -114,6 +114,7 @@ ExportLimit = Annotated[
     int, Field(ge=1, le=10_000, description="Entries of each list to return at most; fewer if they do not fit")
 ]
 
+_ENDINGS = {"json": (".json",), "sbml": (".xml", ".sbml")}
 _SHIPPED = " and ".join(", ".join(SHIPPED_MODELS).rsplit(", ", 1))
 
 
@@ -289,19 +290,36 @@ async def export_model_json(
     return cast("ExportedModel", {"model_id": model_id, **exported})
 
 
-@operation(read_only=True, open_world=False, timeout=LOADING_S, title="Export a model as a file")
+@operation(
+    idempotent=True,
+    destructive=False,
+    effects=True,
+    open_world=False,
+    timeout=LOADING_S,
+    title="Export a model as a file",
+)
 async def export_model(
     flux: FluxParts,
     call: Call,
     model_id: ModelId,
     format: ExportFormat,  # noqa: A002 - the name that callers use
-    offset: TextOffset = 0,
+    path: OutputPath = None,
 ) -> ModelText:
-    """Return a model as the text of an SBML or JSON file that cobra reads.
+    """Return a model as the text of an SBML or JSON file that cobra reads, or write it to a new file at path.
 
-    A long one comes in parts: call again with offset set to next_offset, and join the contents.
+    A whole genome does not fit into an answer, so give a path, such as model.xml. A name with .gz is compressed.
     """
     model = await flux.models.model(call, model_id)
-    arguments = model.recipe, format, offset, call.data_limit_bytes
-    exported = await flux.compute(call, work.export_model, *arguments)
-    return cast("ModelText", {"model_id": model_id, **exported})
+    limit = None if path is not None else call.data_limit_bytes
+    found = await flux.compute(call, work.export_model, model.recipe, model_id, format, limit)
+    if path is None:
+        return {"model_id": model_id, "format": format, "content": found["text"]}
+    written = await write_result(call, flux.files, path, found["text"])
+    return cast("ModelText", {"model_id": model_id, "format": format, **written})
+
+
+@export_model.check
+def file_can_be_written(flux: FluxParts, format: str, path: str | None) -> None:  # noqa: A002 - as above
+    """Refuse a path outside the root, or one whose ending says another format."""
+    if path is not None:
+        flux.files.require_writable(path, _ENDINGS[format])

@@ -39,12 +39,12 @@ def export_model_json(
 
 
 def export_model(
-    recipe: Recipe, form: Literal["json", "sbml"], offset: int, bytes_at_most: int | None
+    recipe: Recipe, model_id: str, form: Literal["json", "sbml"], bytes_at_most: int | None
 ) -> dict[str, Any]:
     """See `model_files.export_text`."""
     from failsoft.tools.flux.work import model_files
 
-    return model_files.export_text(recipe, form, offset, bytes_at_most)
+    return model_files.export_text(recipe, model_id, form, bytes_at_most)
 
 
 def describe(recipe: Recipe) -> dict[str, Any]:

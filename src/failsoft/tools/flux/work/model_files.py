@@ -12,6 +12,7 @@ from typing import Any, Literal
 import cobra
 import cobra.io
 from cobra.io.dict import model_from_dict
+from cobra.io.json import JSON_SPEC
 
 from failsoft.framework.errors import NextStep, ResultTooLarge
 from failsoft.framework.errors.vocabulary import PicklableError
@@ -222,6 +223,8 @@ def _from_content(content: Any) -> cobra.Model:
     if faults:
         raise FileFaultError(*faults)
     model: cobra.Model = model_from_dict({"metabolites": [], "genes": [], "id": "model", **content})
+    if content.get("objective_direction") == "min":  # as `export_text` writes it
+        model.objective_direction = "min"
     return model
 
 
@@ -244,12 +247,12 @@ def _model_faults(model: cobra.Model) -> list[Fault]:
 
 LISTS = ("reactions", "metabolites", "genes")
 _ENTRIES_PER_PAGE = 200
-_SAMPLE = 20_000
-_LEAST_PART = 10_000
-_SHARE = 0.9
-"""Part of the room that the content may take."""
-_texts: dict[tuple[str, str], str] = {}
 _BOUNDS = frozenset({"lower_bound", "upper_bound"})
+_ENDINGS = {"json": ".json", "sbml": ".xml"}
+_DIRECTION = (
+    "The objective is to be minimized. COBRApy's JSON cannot say so: after loading the file with COBRApy set "
+    "objective_direction to min; load_model does it by itself."
+)
 
 
 def export(
@@ -268,12 +271,13 @@ def export(
     Raises:
         RESULT_TOO_LARGE: The whole model does not fit; the next step asks for its reactions, page by page.
     """
-    whole = _clean(cobra.io.model_to_dict(model_of(recipe)))
+    whole = _clean(_content(model_of(recipe)))
     totals = {f"num_{name}": len(whole[name]) for name in LISTS}
     if section == "all" and not offset and limit is None:
         size = len(json.dumps(whole))
         if bytes_at_most is not None and size > bytes_at_most:
-            raise _too_large(model_id, size, bytes_at_most)
+            page = {"model_id": model_id, "section": LISTS[0], "offset": 0, "limit": _ENTRIES_PER_PAGE}
+            raise _too_large(NextStep("export_model_json", page), size, bytes_at_most)
         return {"section": section, "model": whole, **totals}
     shown = LISTS if section == "all" else (section,)
     wanted = max(len(whole[name]) for name in shown) if limit is None else limit
@@ -287,36 +291,38 @@ def export(
 
 
 def export_text(
-    recipe: Recipe, form: Literal["json", "sbml"], offset: int, bytes_at_most: int | None
+    recipe: Recipe, model_id: str, form: Literal["json", "sbml"], bytes_at_most: int | None
 ) -> dict[str, Any]:
-    """Return a model as the text of a file that cobra reads, or the part of it that begins at an offset: a task.
+    """Return a model as the text of a file that cobra reads: a task.
 
     Args:
         recipe: The model.
+        model_id: Its id, for the error.
         form: `json` for cobra's JSON, `sbml` for SBML Level 3 with FBC.
-        offset: Characters before the part.
         bytes_at_most: What the answer's JSON may take; None for no bound.
+
+    Raises:
+        RESULT_TOO_LARGE: The text does not fit; the next step writes it to a file.
     """
-    text = _text(recipe.digest, recipe, form)
-    # Escaped quotation marks and line ends take twice their room, so the share of them in the text is measured.
-    inflation = len(json.dumps(text[offset : offset + _SAMPLE])) / max(1, len(text[offset : offset + _SAMPLE]))
-    room = len(text) if bytes_at_most is None else max(_LEAST_PART, int(bytes_at_most / inflation * _SHARE))
-    part = text[offset : offset + room]
-    end = offset + len(part)
-    result = {"format": form, "content": part, "total_characters": len(text), "offset": offset}
-    return {**result, "next_offset": end} if end < len(text) else result
-
-
-def _text(digest: str, recipe: Recipe, form: str) -> str:
-    cached = _texts.get((digest, form))
-    if cached is None:
-        model = model_of(recipe)
+    model = model_of(recipe)
+    if form == "json":
+        text = json.dumps({**_content(model), "version": JSON_SPEC}, allow_nan=False)
+    else:
         buffer = io.StringIO()
-        writer = cobra.io.save_json_model if form == "json" else cobra.io.write_sbml_model
-        writer(model, buffer)
-        _texts.clear()  # one text of several megabytes is enough: its parts are requested in a row
-        cached = _texts[digest, form] = buffer.getvalue()
-    return cached
+        cobra.io.write_sbml_model(model, buffer)
+        text = buffer.getvalue()
+    if bytes_at_most is not None:
+        size = len(json.dumps(text))
+        if size > bytes_at_most:
+            step = {"model_id": model_id, "format": form, "path": f"{model_id}{_ENDINGS[form]}"}
+            raise _too_large(NextStep("export_model", step), size, bytes_at_most)
+    return {"text": text, "warnings": [_DIRECTION] if form == "json" and model.objective_direction == "min" else []}
+
+
+def _content(model: cobra.Model) -> dict[str, Any]:
+    """Return a model as cobra's JSON, with the direction of its objective, which that lacks, where it is `min`."""
+    content: dict[str, Any] = cobra.io.model_to_dict(model)
+    return content if model.objective_direction == "max" else {**content, "objective_direction": "min"}
 
 
 def _fitting(lists: list[list[Any]], bytes_at_most: int | None) -> int:
@@ -346,8 +352,5 @@ def _clean(value: Any) -> Any:
     return value
 
 
-def _too_large(model_id: str, size: int, bytes_at_most: int) -> ResultTooLarge:
-    step = {"model_id": model_id, "section": LISTS[0], "offset": 0, "limit": _ENTRIES_PER_PAGE}
-    return ResultTooLarge(
-        size_bytes=size, limit_bytes=bytes_at_most, next_step=NextStep("export_model_json", step), effect="none"
-    )
+def _too_large(step: NextStep, size: int, bytes_at_most: int) -> ResultTooLarge:
+    return ResultTooLarge(size_bytes=size, limit_bytes=bytes_at_most, next_step=step, effect="none")

@@ -329,17 +329,6 @@ def test_bounds_under_another_form_of_an_id_name_it(call: Call) -> None:
     assert "next_step" not in wire
 
 
-def test_an_id_that_does_not_exist_leads_to_what_the_medium_lacks(call: Call) -> None:
-    """Scenario 1 of the seed, by a client that knows nothing but what the answers say."""
-    compounds = ["cpd99999", *COMPLETE[1:]]
-    refused = media(call, compounds)
-    found = follow(call, refused)["results"][0]["compound_id"]
-    (wrong,) = refused["details"]["invalid_ids"]
-    made = media(call, [found if item == wrong else item for item in compounds])
-    assert made["success"]
-    assert warnings(made) == []
-
-
 def test_a_name_in_the_place_of_an_id_is_searched_for(call: Call) -> None:
     wire = media(call, ["sugar of some kind", *COMPLETE])
     assert wire["next_step"] == {"tool": "search_compounds", "arguments": {"query": "sugar of some kind"}}

@@ -20,7 +20,6 @@ from failsoft.tools.flux.conditions import Bounds, bounds_from_json
 from failsoft.tools.flux.database.database import Database, DatabaseNotLoaded
 from failsoft.tools.flux.database.entries import COMPOUND_ID, Compound
 from failsoft.tools.flux.database.search import plain_id
-from failsoft.tools.flux.plausibility import missing_sources
 from failsoft.tools.flux.searches import meant
 
 
@@ -234,7 +233,7 @@ def _invalid_ids(
     step = None
     if not all(_is_spelled_otherwise(violation) for violation in ids):
         meant = next((str(violation.suggestion) for violation in ids if violation.suggestion is not None), None)
-        step = _search_step(unknown, known, meant)
+        step = _search_step(unknown, meant)
     return InvalidCompoundIds(
         invalid_ids=tuple(bounded(item, _ECHOED_AT_MOST) for item in unknown[:_LISTED_AT_MOST]),
         valid_ids=tuple(list(known)[:_LISTED_AT_MOST]),
@@ -252,13 +251,10 @@ def _is_spelled_otherwise(violation: Violation) -> bool:
     return isinstance(meant, str) and isinstance(given, str) and is_same_spelling(given, meant)
 
 
-def _search_step(unknown: Sequence[str], known: Mapping[str, Compound | None], meant: str | None) -> NextStep | None:
-    """Return a search for an unknown name, else for the id that was meant, else for a nutrient that the rest lacks."""
+def _search_step(unknown: Sequence[str], meant: str | None) -> NextStep | None:
+    """Return a search for an unknown name, else for the id that was meant; an unknown number says nothing to search."""
     words = [item.strip() for item in unknown if item.strip() and not any(map(str.isdigit, item))]
     query = next(iter(words), meant)
-    if query is None:
-        lacking = missing_sources([compound.formula for compound in known.values() if compound is not None])
-        query = lacking[0].example if lacking else None
     return NextStep("search_compounds", {"query": bounded(query, _ECHOED_AT_MOST)}) if query is not None else None
 
 

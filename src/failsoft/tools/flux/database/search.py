@@ -29,6 +29,7 @@ _NEAR_AT_MOST = 300
 _PARTS_AT_MOST = 12
 """Parts of a misspelt name that are looked for: each may occur thousands of times."""
 _ALIKE_ABOVE = 65.0
+_STEREO = re.compile(r"^(?:[dlrs]|dl|alpha|beta)-")
 
 
 class Found(NamedTuple):
@@ -123,8 +124,15 @@ def alike(connection: sqlite3.Connection, kind: Kind, query: str, limit: int = 3
         (" OR ".join(map(_quoted, parts)), _NEAR_AT_MOST),
     )
     labels = {folded(label): label for (label,) in rows}
-    close = process.extract(wanted, list(labels), scorer=fuzz.ratio, score_cutoff=_ALIKE_ABOVE, limit=limit)
+    close = process.extract(
+        wanted, list(labels), scorer=fuzz.ratio, processor=_without_stereo, score_cutoff=_ALIKE_ABOVE, limit=limit
+    )
     return [labels[key] for key, _, _ in close]
+
+
+def _without_stereo(name: str) -> str:
+    """Return a folded name without the prefix for its stereoisomer, which most queries leave out: `d-glucose`."""
+    return _STEREO.sub("", name)
 
 
 def _wanted(query: str) -> str:

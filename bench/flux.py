@@ -13,12 +13,12 @@ from typing import Any
 
 import cobra
 import cobra.io
+from failsoft.tools.flux.settings import FluxSettings
 from measure import Figure, benchmark, figure, interleave, ms
 
 from failsoft import BaseTool, CallContext, Runtime, operation
 from failsoft.metrics import PrometheusRecorder
 from failsoft.tools.flux import Flux
-from failsoft.tools.flux.settings import FluxSettings
 
 CLIENTS, CALLS_EACH = 20, 10
 MEDIUM = ["cpd00027", "cpd00007", "cpd00001", "cpd00009", "cpd00013", "cpd00067"]

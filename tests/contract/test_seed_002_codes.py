@@ -197,15 +197,18 @@ def solver_error(case: Case) -> Answer:
     """Numbers that no solver can hold."""
     from tests.doors import packed  # noqa: PLC0415 - it loads cobra
 
-    content = {
-        "metabolites": {"a_c": {"compartment": "c"}, "b_c": {"compartment": "c"}},
-        "reactions": {
-            "SOURCE": {"bounds": [0, 1000], "metabolites": {"a_c": 1}},
-            "CHANGE": {"bounds": [0, 1000], "metabolites": {"a_c": -1 / UNSTABLE, "b_c": UNSTABLE}},
-            "bio1": {"bounds": [0, None], "metabolites": {"b_c": -1 / UNSTABLE}},
-        },
-        "objective": "bio1",
+    ways = {
+        "SOURCE": ({"a_c": 1}, 1000),
+        "CHANGE": ({"a_c": -1 / UNSTABLE, "b_c": UNSTABLE}, 1000),
+        "bio1": ({"b_c": -1 / UNSTABLE}, "inf"),
     }
+    reactions = [
+        {"id": name, "name": "", "gene_reaction_rule": "", "metabolites": metabolites, "lower_bound": 0}
+        | {"upper_bound": high, "objective_coefficient": float(name == "bio1")}
+        for name, (metabolites, high) in ways.items()
+    ]
+    metabolites = [{"id": name, "name": "", "compartment": "c"} for name in ("a_c", "b_c")]
+    content = {"metabolites": metabolites, "reactions": reactions, "genes": []}
     return case.call("run_fba", model_id=case.shelved(packed=packed(content)))
 
 

@@ -12,14 +12,14 @@ from typing import Any
 import cobra
 
 from failsoft.framework.text import enumerated
-from failsoft.tools.flux.conditions import Medium
+from failsoft.tools.flux.conditions import Medium, bounds_to_json
 from failsoft.tools.flux.failures import GapfillInfeasible, MaxComplexityExceeded, ObjectiveNotFound
-from failsoft.tools.flux.store import Recipe
+from failsoft.tools.flux.store import Recipe, Step
 from failsoft.tools.flux.work.exchanges import apply_medium, surroundings_of
 from failsoft.tools.flux.work.facts import free_energy, model_facts, objective_of
 from failsoft.tools.flux.work.filling import GROWS_AT, Filled, GapfillProblem, fill
 from failsoft.tools.flux.work.lacking import Lacking, lacking
-from failsoft.tools.flux.work.making import added, model_of
+from failsoft.tools.flux.work.making import model_of
 from failsoft.tools.flux.work.network import Network, candidates, network_of, sbml_universe, shipped_universe
 from failsoft.tools.flux.workers.worker import progress, remaining_s
 
@@ -77,7 +77,21 @@ def gapfill(
             reactions_needed=len(answer.reactions), max_complexity=max_complexity, reactions=answer.reactions[:50]
         )
     added_network = Network(known.metabolites, {**known.reactions, **additional})
-    return _result(recipe, added_network, answer, medium, universe, before)
+    step = {
+        "kind": "add",
+        "media_id": ids["media_id"],
+        "medium": _medium_to_json(medium),
+        **added_network.to_cobra(answer.reactions),
+    }
+    return _result(recipe, step, answer, medium, universe, before)
+
+
+def _medium_to_json(medium: Medium) -> dict[str, Any]:
+    """Return the medium as the step keeps it: what the gaps were filled for."""
+    return {
+        "compounds": {name: bounds_to_json(*bounds) for name, bounds in medium.compounds.items()},
+        "others": None if medium.others is None else bounds_to_json(*medium.others),
+    }
 
 
 def _objective(model: cobra.Model, model_id: str) -> str:
@@ -150,10 +164,9 @@ def _sentence(found: Lacking, ids: Mapping[str, str], target: float, growth: flo
 
 
 def _result(
-    recipe: Recipe, network: Network, answer: Filled, medium: Medium, universe: Mapping[str, str], before: float
+    recipe: Recipe, step: Step, answer: Filled, medium: Medium, universe: Mapping[str, str], before: float
 ) -> dict[str, Any]:
     """Return the result, with the growth of the resulting model."""
-    step = added(network, answer.reactions, source=universe["source"])
     grown = recipe.then(step) if answer.reactions else recipe
     model = model_of(grown)
     with model:

@@ -32,16 +32,6 @@ class NetworkMetabolite:
     compartment: str
     seed: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as a recipe keeps it."""
-        return {
-            "name": self.name,
-            "formula": self.formula,
-            "charge": self.charge,
-            "compartment": self.compartment,
-            "seed": list(self.seed),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class NetworkReaction:
@@ -57,15 +47,6 @@ class NetworkReaction:
     def is_boundary(self) -> bool:
         """Whether it is an exchange, a sink or a demand: it leads out of the model."""
         return len(self.coefficients) == 1
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as a recipe keeps it: an infinite bound is null."""
-        kept: dict[str, Any] = {
-            "name": self.name,
-            "metabolites": dict(self.coefficients),
-            "bounds": [_or_none(self.low), _or_none(self.high)],
-        }
-        return {**kept, "genes": self.genes} if self.genes else kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +76,18 @@ class Network:
                 return exchange
         return None
 
-    def used_by(self, names: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Return the metabolites of some reactions, as a recipe keeps them."""
-        used = dict.fromkeys(metabolite for name in names for metabolite in self.reactions[name].coefficients)
-        return {name: self.metabolites[name].to_json() for name in used}
+    def to_cobra(self, names: Iterable[str]) -> dict[str, Any]:
+        """Return some reactions and their metabolites, as `cobra.io.model_from_dict` reads them."""
+        chosen = {name: self.reactions[name] for name in names}
+        used = dict.fromkeys(metabolite for item in chosen.values() for metabolite in item.coefficients)
+        return {
+            "metabolites": [_metabolite_to_cobra(name, self.metabolites[name]) for name in used],
+            "reactions": [
+                {**_reaction_to_cobra(name, item), **({"objective_coefficient": 1.0} if name == self.objective else {})}
+                for name, item in chosen.items()
+            ],
+            "genes": [],
+        }
 
 
 def network_of(model: cobra.Model) -> Network:
@@ -129,8 +118,25 @@ def _seeds(metabolite: cobra.Metabolite) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
-def _or_none(bound: float) -> float | None:
-    return None if math.isinf(bound) else bound
+def _metabolite_to_cobra(name: str, item: NetworkMetabolite) -> dict[str, Any]:
+    known: dict[str, Any] = {"id": name, "name": item.name, "compartment": item.compartment, "charge": item.charge}
+    if item.formula:
+        known["formula"] = item.formula
+    if item.seed:
+        known["annotation"] = {"seed.compound": item.seed[0] if len(item.seed) == 1 else list(item.seed)}
+    return known
+
+
+def _reaction_to_cobra(name: str, item: NetworkReaction) -> dict[str, Any]:
+    return {
+        "id": name,
+        "name": item.name,
+        "metabolites": dict(item.coefficients),
+        # JSON has no infinity; cobra reads it from text.
+        "lower_bound": item.low if math.isfinite(item.low) else str(item.low),
+        "upper_bound": item.high if math.isfinite(item.high) else str(item.high),
+        "gene_reaction_rule": item.genes,
+    }
 
 
 _CORE = "{http://www.sbml.org/sbml/level3/version1/core}"

@@ -164,8 +164,9 @@ def test_candidates_add_no_uptake_that_the_medium_lacks() -> None:
         },
     )
     found = doors.candidates(model, universe, doors.Medium({"cpd00002": (-3.0, 7.0)}), ["cpd00002"])
-    assert set(found) == {"r", "drain_b", "EX_c_e"}
+    assert set(found) == {"r", "drain_b", "EX_b_e", "EX_c_e"}
     assert (found["EX_c_e"].low, found["EX_c_e"].high) == (-3.0, 7.0)
+    assert (found["EX_b_e"].low, found["EX_b_e"].high) == (0.0, 1_000.0)
 
 
 def test_infinite_bounds_and_unbounded_growth_are_understood() -> None:

@@ -184,17 +184,22 @@ def candidates(
 ) -> dict[str, NetworkReaction]:
     """Return the reactions that may be added: those that force no flux and let in only compounds of the medium.
 
+    Other exchanges may be added for secretion.
+
     Args:
         network: The model.
         universe: Where they come from.
         medium: What the model is to grow on.
         unknown: The compounds of the medium that the model has no exchange for.
     """
-    found = {
-        name: item
-        for name, item in universe.reactions.items()
-        if name not in network.reactions and not is_biomass(name) and name != universe.objective and _may_be_added(item)
-    }
+    secretions = set(universe.exchanges.values())
+    found = {}
+    for name, item in universe.reactions.items():
+        if name in network.reactions or is_biomass(name) or name == universe.objective:
+            continue
+        offered = replace(item, low=max(item.low, 0.0)) if name in secretions else item
+        if _may_be_added(offered):
+            found[name] = offered
     for compound in unknown:
         exchange = universe.exchange_of(ids_of(compound))
         if exchange is not None and exchange not in network.reactions:

@@ -70,21 +70,11 @@ def sizes(lab: Lab, tmp_path: Path) -> tuple[int, int, int]:
     return asyncio.run(of_a_file_and_its_changes(lab, tool, store))
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="list_models reads every stored model, up to megabytes each, to show ten facts about it",
-)
 def test_listing_models_does_not_read_the_models(sizes: tuple[int, int, int]) -> None:
     of_file, _, of_list = sizes
     assert of_list < of_file
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="each changed copy of a file's model stores the whole model again, and counts it against the quota",
-)
 def test_a_changed_copy_of_a_model_does_not_store_the_whole_model_again(sizes: tuple[int, int, int]) -> None:
     of_file, of_copies, _ = sizes
     assert of_copies < of_file

@@ -24,7 +24,7 @@ class FluxSettings(ToolsetSettings):
         default=86_400.0,
         gt=0,
         allow_inf_nan=False,
-        description="Seconds that a model or a medium of the flux toolset is kept.",
+        description="Seconds after which a model or a medium of the flux toolset expires, used or not.",
     )
     keep_count: int = Field(
         default=100, ge=1, le=1_000, description="Models, and media, of the flux toolset that are kept for a caller."

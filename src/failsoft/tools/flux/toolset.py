@@ -63,7 +63,7 @@ class Flux(FluxParts):
     @resource("flux://models/{model_id}", title="Model")
     async def model_resource(self, call: Call, model_id: str) -> dict[str, Any]:
         """The origin and size of a model, as list_models shows it."""
-        record = await self.models.model(call, model_id)
+        record = await self.models.facts(call, model_id)
         return {"model_id": record.model_id, "name": record.name, **record.facts}
 
     @model_resource.list

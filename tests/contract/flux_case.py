@@ -68,7 +68,7 @@ class Case:
 
     def shelved(self, **base: Any) -> str:
         """Return the id of a model that is made of this."""
-        draft = {"kind": "draft", "source": "modelseed-template", "template": "GramNegative", "name": "", "packed": ""}
+        draft = {"kind": "packed", "source": "modelseed-template", "template": "GramNegative", "data": ""}
         return str(self.call("shelve", base={**draft, **base})["model_id"])
 
     def medium(self, *without: str) -> str:

@@ -208,8 +208,8 @@ def solver_error(case: Case) -> Answer:
         for name, (metabolites, high) in ways.items()
     ]
     metabolites = [{"id": name, "name": "", "compartment": "c"} for name in ("a_c", "b_c")]
-    content = {"metabolites": metabolites, "reactions": reactions, "genes": []}
-    return case.call("run_fba", model_id=case.shelved(packed=packed(content)))
+    content = {"id": "wild", "metabolites": metabolites, "reactions": reactions, "genes": []}
+    return case.call("run_fba", model_id=case.shelved(**packed(content)))
 
 
 def without_database(tool: str, **arguments: Any) -> Callable[[Case], Answer]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import collections
 import gzip
-import importlib
 import importlib.resources
 import json
 import math
@@ -23,16 +22,6 @@ from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import quoted
 from failsoft.tools.flux.store import Recipe, Step
 from failsoft.tools.flux.work.network import Network
-
-_HERE = "failsoft.tools.flux.work"
-BASES: dict[str, str] = {
-    "shipped": f"{_HERE}.making:shipped",
-    "draft": f"{_HERE}.making:draft_model",
-    "file": f"{_HERE}.model_files:file_model",
-}
-"""Kind of base -> `module:function`, which takes the base and returns a new model."""
-STEPS: dict[str, str] = {"modify": f"{_HERE}.making:modify", "add": f"{_HERE}.making:add_reactions"}
-"""Kind of step -> `module:function`, which takes a model and the step, and changes the model."""
 
 _kept: collections.OrderedDict[str, cobra.Model] = collections.OrderedDict()
 _at_most = 8
@@ -53,13 +42,13 @@ def model_of(recipe: Recipe) -> cobra.Model:
     start = next((index for index in range(steps, -1, -1) if recipe.digests[index] in _kept), None)
     if start is None:
         start = 0
-        _keep(recipe.digests[0], _function(BASES, recipe.base)(recipe.base))
+        _keep(recipe.digests[0], _BASES[recipe.base["kind"]](recipe.base))
     model = _kept[recipe.digests[start]]
     _kept.move_to_end(recipe.digests[start])
     if start < steps:
         model = model.copy()
         for step in recipe.steps[start:]:
-            _function(STEPS, step)(model, step)
+            _STEPS[step["kind"]](model, step)
         _keep(recipe.digest, model)
     return model
 
@@ -83,12 +72,6 @@ def _keep(digest: str, model: cobra.Model) -> None:
     _kept.move_to_end(digest)
     while len(_kept) > _at_most:
         _kept.popitem(last=False)
-
-
-def _function(known: Mapping[str, str], step: Step) -> Callable[..., Any]:
-    module, _, name = known[step["kind"]].partition(":")
-    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
-    return function
 
 
 _BEGINNING_AT_LEAST = 3
@@ -179,35 +162,36 @@ def draft(network: Network, *, source: str, template: str, name: str = "") -> di
         template: The name of the template.
         name: What the caller calls the model.
     """
-    return {
-        "kind": "draft",
-        "source": source,
-        "template": template,
-        "name": name,
-        "packed": packed(network.to_cobra(network.reactions)),
-    }
+    content = {**network.to_cobra(network.reactions), "id": template or "draft", "name": name}
+    return packed(content, source=source, template=template)
 
 
-def packed(content: Mapping[str, Any]) -> str:
-    """Return JSON as a short text: a draft of a whole genome is 700 kB otherwise, at every call that uses it."""
+def packed(content: Mapping[str, Any], *, direction: str = "max", **origin: str) -> dict[str, Any]:
+    """Return the base of a recipe that keeps a whole model, in a tenth of its size as JSON.
+
+    Args:
+        content: What `cobra.io.model_to_dict` gives.
+        direction: The direction of the objective, which that leaves out.
+        origin: What else the base says, such as `source` and `template`.
+    """
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return base64.b85encode(zlib.compress(text.encode(), level=6)).decode()
+    data = base64.b85encode(zlib.compress(text.encode(), level=6)).decode()
+    return {"kind": "packed", "direction": direction, **origin, "data": data}
 
 
-def unpacked(text: str) -> dict[str, Any]:
-    """Return what `packed` packed."""
-    content: dict[str, Any] = json.loads(zlib.decompress(base64.b85decode(text)))
-    return content
-
-
-def draft_model(base: Mapping[str, Any]) -> cobra.Model:
-    """Return the model of a base of the kind `draft`; the name is the caller's own."""
-    content = {**unpacked(base["packed"]), "id": base["template"] or "draft", "name": base["name"]}
+def unpacked(base: Step) -> cobra.Model:
+    """Return the model of a base that `packed` made."""
+    content = json.loads(zlib.decompress(base64.b85decode(base["data"])))
     model = cast("cobra.Model", cobra.io.model_from_dict(content))
     model.solver = "glpk"  # the one solver that is always there, so that every replica says the same
+    model.objective_direction = base["direction"]
     return model
 
 
 def add_reactions(model: cobra.Model, step: Mapping[str, Any]) -> None:
     """Add the reactions of a step of the kind `add`, with the metabolites that the model lacks."""
     model.add_reactions(list(cobra.io.model_from_dict(step).reactions))
+
+
+_BASES: dict[str, Callable[[Step], cobra.Model]] = {"shipped": shipped, "packed": unpacked}
+_STEPS: dict[str, Callable[[cobra.Model, Step], None]] = {"modify": modify, "add": add_reactions}

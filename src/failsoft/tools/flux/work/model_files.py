@@ -18,8 +18,8 @@ from failsoft.framework.errors import NextStep, ResultTooLarge
 from failsoft.framework.errors.vocabulary import PicklableError
 from failsoft.framework.text import bounded, plain, quoted
 from failsoft.tools.flux.input_files import InvalidInputFile
-from failsoft.tools.flux.store import Recipe, Step
-from failsoft.tools.flux.work.making import model_of, packed, unpacked
+from failsoft.tools.flux.store import Recipe
+from failsoft.tools.flux.work.making import model_of, packed
 
 _TEXT_AT_MOST = 300
 _ERROR = 2
@@ -129,20 +129,7 @@ def read_model(path: str, data: bytes) -> dict[str, Any]:
         # cobra raises KeyError, AttributeError, CobraSBMLError and others.
         fault = {"message": bounded(f"{type(error).__name__}: {error}", _TEXT_AT_MOST)}
         raise _invalid(path, kind or "model", [fault]) from error
-    return {
-        "kind": "file",
-        "format": kind,
-        "direction": model.objective_direction,
-        "packed": packed(cobra.io.model_to_dict(model)),
-    }
-
-
-def file_model(base: Step) -> cobra.Model:
-    """Return the model of a base of the kind `file`."""
-    model = model_from_dict(unpacked(base["packed"]))
-    model.solver = "glpk"  # always installed, so every replica computes the same
-    model.objective_direction = base["direction"]
-    return model
+    return packed(cobra.io.model_to_dict(model), direction=model.objective_direction)
 
 
 def _invalid(path: str, kind: str, faults: list[Fault]) -> InvalidInputFile:

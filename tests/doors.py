@@ -189,11 +189,11 @@ HOMES = {
     "failsoft.tools.flux.work.exchanges": "bounds_under, surroundings_of, use_database",
     "failsoft.tools.flux.work.filling": "Filled, GapfillProblem, Unfillable, fill",
     "failsoft.tools.flux.work.homology": "all_of, any_of, gene_ids, search as diamond_search",
-    "failsoft.tools.flux.work.lacking": "lacking",
     "failsoft.tools.flux.work.making": "model_of, packed",
     "failsoft.tools.flux.work.network": (
         "Network, NetworkMetabolite, NetworkReaction, candidates, network_of, read_network, shipped_universe"
     ),
+    "failsoft.tools.flux.work.shortage": "Shortage, shortage_of",
     "failsoft.tools.flux.work.solver": "Column, LinearProblem, solve",
     "failsoft.tools.flux.workers": "fork_server as fork_server_module",
     "failsoft.tools.flux.workers.pool": "Workers",

@@ -127,10 +127,11 @@ def test_scenario_2_looking_up_every_compound_finds_the_same_nutrient_missing(ag
     assert agent.call("gapfill_model", again)["success"]
 
 
-def gapfilled(agent: Agent) -> tuple[str, str]:
+def gapfilled(agent: Agent, **changes: Any) -> tuple[str, str]:
     """Return the ids of a gapfilled model, and of the medium that it grows on."""
     media_id = fed(agent, AEROBIC)
-    asked = {"model_id": textbook(agent, remove_reactions=["CS", "ENO"]), "media_id": media_id, "target_growth": 0.3}
+    gappy = textbook(agent, remove_reactions=["CS", "ENO"], **changes)
+    asked = {"model_id": gappy, "media_id": media_id, "target_growth": 0.3}
     return agent.call("gapfill_model", asked)["model_id"], media_id
 
 
@@ -153,15 +154,14 @@ def test_scenario_3_a_gapfilled_model_that_has_lost_a_reaction_is_gapfilled_once
 
 
 def test_scenario_3_what_cannot_be_repaired_is_inspected_and_then_reported_to_the_user(agent: Agent) -> None:
-    model_id, media_id = gapfilled(agent)
-    asked = {"model_id": model_id, "media_id": media_id, "objective": "PGI"}
-    stuck = agent.call("modify_model", {"model_id": model_id, "bounds": {"PGI": [0, 0]}})["model_id"]
+    stuck, media_id = gapfilled(agent, bounds={"PGI": [0, 0]})
+    asked = {"model_id": stuck, "media_id": media_id, "objective": "PGI"}
     with pytest.raises(GaveUpError) as gave_up:
-        agent.reach("run_fba", {**asked, "model_id": stuck})
+        agent.reach("run_fba", asked)
     report = gave_up.value.report
     assert report["error_code"] == "FBA_INFEASIBLE"
     assert re.fullmatch(r"[0-9a-f]{16}", report["error_id"])
-    failure = agent.call("run_fba", {**asked, "model_id": stuck})
+    failure = agent.call("run_fba", asked)
     assert failure["suggestions"]
     model = agent.call("export_model_json", {"model_id": stuck, "section": "reactions"})["model"]
     by_id = {item["id"]: item for item in model["reactions"]}

@@ -38,8 +38,8 @@ class FbaInfeasible(Infeasible):
     Raised when: the linear problem has no solution: bounds contradict each other, or a demand cannot be met on the
     medium; or it has, but the objective cannot carry any flux (`solver_status` is then `optimal`): a growth of 0 is
     never reported as a result.
-    Caller: do what the causes ask for: add `missing_uptakes` to the medium, relax `contradictions`, take another
-    objective, or fill the gaps of the model.
+    Caller: undo `changes` if their effect is not the result you want: they are yours since the model was loaded, built
+    or gap filled. Else add `missing_uptakes` to the medium, relax `contradictions`, or fill the gaps of the model.
     """
 
     model_id: Public[str]
@@ -49,6 +49,7 @@ class FbaInfeasible(Infeasible):
     num_reactions: Public[int | None] = None
     num_metabolites: Public[int | None] = None
     num_exchange_reactions: Public[int | None] = None
+    changes: Public[list[dict[str, Any]] | None] = None
     missing_uptakes: Public[list[dict[str, Any]] | None] = None
     contradictions: Public[list[dict[str, Any]] | None] = None
     blocked_precursors: Public[list[dict[str, Any]] | None] = None

@@ -14,7 +14,7 @@ from failsoft.tools.flux.parts import FluxParts
 _WALKTHROUGH = """Build and check a metabolic model with the flux tools:
 1. load_model with name=textbook, or with path for a file of your own; for a genome build_model.
 2. build_media with ModelSEED or BiGG ids, or take a predefined medium: minimal_aerobic, complete_aerobic.
-3. run_fba on the medium. If it fails, follow next_step: a missing nutrient, or gapfill_model.
+3. run_fba on the medium. If it fails, follow next_step: a change undone, a missing nutrient, or gapfill_model.
 4. run_fva with fraction=0.9 for the ranges, delete_genes for the genes that growth needs.
 5. modify_model to test a change; the original stays. Compare the growth rates.
 6. export_model with format=sbml to keep the result.

@@ -13,12 +13,6 @@ from tests.tools.flux.lab import Lab
 pytestmark = IN_FLUX
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="where a removed reaction stops growth, an unrelated nutrient (acetaldehyde) is advised; the reaction "
-    "should be named",
-)
 def test_a_removed_reaction_that_growth_needs_is_named_and_not_a_nutrient_that_replaces_it(
     lab: Lab, tool: Flux
 ) -> None:
@@ -28,11 +22,6 @@ def test_a_removed_reaction_that_growth_needs_is_named_and_not_a_nutrient_that_r
     assert "ENO" in json.dumps(error), "the reaction that was removed"
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="where a knock-out is lethal, an unrelated nutrient (acetaldehyde) is advised; the gene should be named",
-)
 def test_a_lethal_knock_out_is_named(lab: Lab, tool: Flux) -> None:
     model_id = lab.modified(tool, lab.loaded(tool), knock_out_genes=["b2779"])
     error = lab.call(tool, "run_fba", {"model_id": model_id})
@@ -40,12 +29,6 @@ def test_a_lethal_knock_out_is_named(lab: Lab, tool: Flux) -> None:
     assert "b2779" in json.dumps(error), "the gene that was knocked out"
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="where a model does not grow without oxygen, the next step adds oxygen to an anaerobic medium; it should "
-    "keep the medium anaerobic",
-)
 def test_the_next_step_keeps_an_anaerobic_medium_anaerobic(lab: Lab, tool: Flux) -> None:
     model_id = lab.modified(tool, lab.loaded(tool), remove_reactions=["PFL", "ENO"])
     error = lab.call(tool, "run_fba", {"model_id": model_id, "media_id": "minimal_anaerobic"})
@@ -53,12 +36,6 @@ def test_the_next_step_keeps_an_anaerobic_medium_anaerobic(lab: Lab, tool: Flux)
     assert not {"cpd00007", "o2"} & set(error.get("next_step", {}).get("arguments", {}).get("compounds", []))
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="where a model that was gap filled on one medium does not grow on another, the next step changes that "
-    "medium; it should fill the gaps on it",
-)
 def test_a_model_that_was_filled_on_one_medium_is_filled_on_another_as_well(lab: Lab, tool: Flux) -> None:
     gappy = lab.modified(tool, lab.loaded(tool), remove_reactions=["ENO", "TPI"])
     filled = lab.call(tool, "gapfill_model", {"model_id": gappy, "media_id": "minimal_aerobic"})

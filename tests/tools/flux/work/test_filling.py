@@ -118,6 +118,11 @@ def test_a_solver_that_is_out_of_time_says_so() -> None:
     assert (caught.value.code, caught.value.exception_type) == ("COBRAPY_SOLVER_ERROR", "TimeLimit")
 
 
+def shortage(model: doors.Network, target: float, compounds: dict[str, str]) -> doors.Shortage:
+    given = model.metabolites, model.reactions, {"bio": 1.0}, model.exchanges, compounds
+    return doors.shortage_of(*given, target=target)
+
+
 def test_missing_nutrients_are_distinguished_from_missing_reactions() -> None:
     model = network(
         EX_a_e=reaction(-10.0, a_e=-1.0),
@@ -127,13 +132,12 @@ def test_missing_nutrients_are_distinguished_from_missing_reactions() -> None:
         bio=reaction(a=-1.0, n=-1.0, atp=-5.0, adp=5.0),
         burn=reaction(a=-1.0, adp=-1.0, atp=1.0),
     )
-    problem = doors.GapfillProblem(model.reactions, {}, "bio", 0.1)
-    found = doors.lacking(problem, model, {"EX_a_e": "cpd00027", "EX_n_e": "cpd00013"})
-    assert [(item["metabolite"], item["missing"]) for item in found.precursors] == [("n", "nutrients")]
+    found = shortage(model, 0.1, {"EX_a_e": "cpd00027", "EX_n_e": "cpd00013"})
+    assert [(item["metabolite_id"], item["missing"]) for item in found.precursors] == [("n", "nutrients")]
     assert [(item["compound_id"], item["uptake"]) for item in found.nutrients] == [("cpd00013", 0.1)]
     starved = network(**{name: item for name, item in model.reactions.items() if name != "n_in"})
-    found = doors.lacking(doors.GapfillProblem(starved.reactions, {}, "bio", 0.1), starved, {})
-    assert [(item["metabolite"], item["missing"]) for item in found.precursors] == [("n", "reactions")]
+    found = shortage(starved, 0.1, {})
+    assert [(item["metabolite_id"], item["missing"]) for item in found.precursors] == [("n", "reactions")]
     assert found.nutrients == ()
 
 
@@ -141,7 +145,7 @@ def test_upkeep_that_cannot_be_met_hides_nothing() -> None:
     model = network(
         EX_a_e=reaction(0.0, a_e=-1.0), a_in=reaction(a_e=-1.0, a=1.0), keep=reaction(5.0, a=-1.0), bio=reaction(a=-1.0)
     )
-    found = doors.lacking(doors.GapfillProblem(model.reactions, {}, "bio", 1.0), model, {"EX_a_e": "cpd00027"})
+    found = shortage(model, 1.0, {"EX_a_e": "cpd00027"})
     assert [item["uptake"] for item in found.nutrients] == [6.0]
 
 

@@ -18,7 +18,7 @@ from failsoft.tools.flux.conditions import Conditions
 from failsoft.tools.flux.failures import ObjectiveNotFound
 from failsoft.tools.flux.store import Recipe
 from failsoft.tools.flux.work.diagnosis import infeasible, unbounded
-from failsoft.tools.flux.work.exchanges import Applied, apply_medium, surroundings_of
+from failsoft.tools.flux.work.exchanges import pose, surroundings_of
 from failsoft.tools.flux.work.facts import biomass_reactions, objective_of, oddities
 from failsoft.tools.flux.work.making import model_of, similar, unknown_ids
 from failsoft.tools.flux.work.network import is_biomass
@@ -76,7 +76,7 @@ def run_fba(recipe: Recipe, question: Conditions) -> dict[str, Any]:
     """
     model = model_of(recipe)
     with model:
-        best = optimum(model, question)
+        best = optimum(model, recipe, question)
         limiting = _limiting(model)
         total = _least_total_flux(model, best) if question.pfba else None
         fluxes = fluxes_of(model)
@@ -88,31 +88,24 @@ def run_fba(recipe: Recipe, question: Conditions) -> dict[str, Any]:
     return {"result": result, "is_own": best.is_own, "warnings": [*best.warnings, *_implausible(model, best, fluxes)]}
 
 
-def optimum(model: cobra.Model, question: Conditions) -> Optimum:
+def optimum(model: cobra.Model, recipe: Recipe, question: Conditions) -> Optimum:
     """Apply medium and objective, and return the optimum; call inside `with model:`.
 
     Raises:
         OBJECTIVE_NOT_FOUND, FBA_INFEASIBLE, FBA_UNBOUNDED, COBRAPY_SOLVER_ERROR: As for `run_fba`.
     """
     names = _objective(model, question)
-    applied = Applied()
     own_direction = model.objective_direction
-    if question.objective is not None:
-        model.objective = question.objective
-        model.objective_direction = "max"
-    if question.maximize is not None:
-        model.objective_direction = "max" if question.maximize else "min"
+    applied = pose(model, question)
     is_minimum = model.objective_direction == "min"
     is_own = names == objective_of(model) and model.objective_direction == own_direction
-    if question.medium is not None:
-        applied = apply_medium(model, question.medium)
     verdict = solve(model)
     if verdict == "unbounded":
         raise unbounded(model, question, names)
     value = float(model.solver.objective.value) if verdict == "optimal" else 0.0
     if abs(value) <= ZERO:
         if verdict != "optimal" or not is_minimum:
-            raise infeasible(model, question, names, verdict, unusable=applied.unused)
+            raise infeasible(model, recipe, question, names, verdict, unusable=applied.unused)
         value = 0.0
     return Optimum(names, value, is_minimum, is_own, [*_unused(applied.unused), *applied.warnings, *oddities(model)])
 
@@ -281,7 +274,7 @@ def run_fva(recipe: Recipe, question: Conditions, fraction: float, names: Sequen
     wanted = list(dict.fromkeys(names)) if names is not None else [item.id for item in model.reactions]
     ranges: list[tuple[str, float | None, float | None]] = []
     with model:
-        best = optimum(model, question)
+        best = optimum(model, recipe, question)
         share = fraction if best.is_minimum is (best.value <= 0) else 2 - fraction
         for start in range(0, len(wanted), _REPORTED_EACH):
             progress(start, len(wanted), "Solving for each reaction")

@@ -44,7 +44,7 @@ def delete(recipe: Recipe, question: Conditions, kind: Kind, names: Sequence[str
     model = model_of(recipe)
     wanted = _wanted(model, kind, names)
     with model:
-        best = optimum(model, question)
+        best = optimum(model, recipe, question)
         growth: dict[str, float | None] = dict.fromkeys(wanted, best.value)
         changing = _changing(model, kind, wanted)
         for start in range(0, len(changing), _REPORTED_EACH):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,9 @@ from failsoft.tools.flux.store import Recipe, Step
 from failsoft.tools.flux.work.exchanges import apply_medium, surroundings_of
 from failsoft.tools.flux.work.facts import free_energy, model_facts, objective_of
 from failsoft.tools.flux.work.filling import GROWS_AT, Filled, GapfillProblem, fill
-from failsoft.tools.flux.work.lacking import Lacking, lacking
 from failsoft.tools.flux.work.making import model_of
 from failsoft.tools.flux.work.network import Network, candidates, network_of, sbml_universe, shipped_universe
+from failsoft.tools.flux.work.shortage import Shortage, shortage_of
 from failsoft.tools.flux.workers.worker import progress, remaining_s
 
 _NAMED_AT_MOST = 5
@@ -70,7 +69,18 @@ def gapfill(
     answer = fill(problem, lambda done, _total, message: progress(1 + done, 5, message))
     if not isinstance(answer, Filled):
         progress(2, 5, "Looking for what is missing")
-        found = _as_given(lacking(problem, _joined(network, known), names), given)
+        joined = _joined(network, known)
+        found = shortage_of(
+            joined.metabolites,
+            {**network.reactions, **additional},
+            {objective: 1.0},
+            joined.exchanges,
+            names,
+            target=target,
+            deadline=deadline,
+        )
+        for item in found.nutrients:  # no step shall add a compound under a second id
+            item.update({"compound_id": given[item["exchange"]]} if item["exchange"] in given else {})
         raise _infeasible(problem, found, ids, medium, answer.growth_at_most, max_complexity)
     if len(answer.reactions) > max_complexity:
         raise MaxComplexityExceeded(
@@ -115,21 +125,9 @@ def _joined(network: Network, universe: Network) -> Network:
     return Network({**universe.metabolites, **network.metabolites}, {**universe.reactions, **network.reactions})
 
 
-def _as_given(found: Lacking, given: Mapping[str, str]) -> Lacking:
-    """Return the same with the ids that the medium has, so that no step adds a compound under a second id.
-
-    Args:
-        found: What is missing.
-        given: The medium's ids by exchange.
-    """
-    named = ({**item, "compound_id": given[item["exchange"]]} for item in found.nutrients if item["exchange"] in given)
-    others = (item for item in found.nutrients if item["exchange"] not in given)
-    return replace(found, nutrients=(*named, *others))
-
-
 def _infeasible(
     problem: GapfillProblem,
-    found: Lacking,
+    found: Shortage,
     ids: Mapping[str, str],
     medium: Medium,
     growth: float,
@@ -149,7 +147,7 @@ def _infeasible(
     )
 
 
-def _sentence(found: Lacking, ids: Mapping[str, str], target: float, growth: float) -> str:
+def _sentence(found: Shortage, ids: Mapping[str, str], target: float, growth: float) -> str:
     """Return the message with the most useful cause: missing nutrients, else precursors that cannot be made."""
     sentence = f"No reactions of the universe let '{ids['model_id']}' grow at {target:g} on '{ids['media_id']}'"
     grows = growth > GROWS_AT

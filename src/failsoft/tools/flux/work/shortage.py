@@ -1,4 +1,4 @@
-"""Diagnosis of a model without growth: the cheapest uptakes that would allow it, and the parts that it cannot make.
+"""What a model lacks: the cheapest uptakes with which an objective flows, and parts of it that cannot be made.
 
 Every exchange gets a feed, a flux into the model at a price. The cheapest feeds that make the demand possible are
 what a medium lacks; parts that cannot be made with all feeds open lack reactions.
@@ -6,30 +6,39 @@ what a medium lacks; parts that cannot be made with all feeds open lack reaction
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 from failsoft.tools.flux.conditions import PREDEFINED
-from failsoft.tools.flux.work.network import Network
-from failsoft.tools.flux.work.solver import Column, LinearProblem
+from failsoft.tools.flux.database.entries import elements
+from failsoft.tools.flux.work.network import NetworkMetabolite, NetworkReaction
+from failsoft.tools.flux.work.solver import FLUX_NOISE, Column, LinearProblem
 
-FEED_AT_MOST: Final = 1_000.0
+USUAL: Final = PREDEFINED["minimal_aerobic"].compounds
+"""Compounds of minimal media with their bounds: the most likely ones to be missing."""
+_FEED_AT_MOST = 1_000.0
 _TRACE = 1e-3
 """Flux demanded of all parts at once; those that reach it can be produced."""
 _MADE_AT = 1e-7
 _USED_AT = 1e-8
 _PRUNED_AT_MOST = 40
-_USUAL = PREDEFINED["minimal_aerobic"].compounds
-"""Compounds of minimal media, which are the most likely ones to be missing."""
+_LISTED_AT_MOST = 20
+_SOME_FLOW = 0.1
+"""The flow that nutrients must allow where no target is given, also as part of what is possible at most."""
 _UNUSUAL = 10.0
 _NAMELESS = 1_000.0
 """For metabolites without an id by which a medium could name them."""
 _CARBONS_OF_UNKNOWN = 50
+_CARBONS_OF_FORMATE = 1
+"""Few organisms grow on carbon dioxide, formate or methanol alone."""
 _CARRIER_CARBONS = 3
 _SAME_AMOUNT = 0.01
-_CARBON = re.compile(r"C(?![a-z])(\d*)")
+_DEMAND: Final = "\ndemand"
+"""A pseudo-metabolite that the objective produces and a flux of the same name consumes."""
+
+Metabolites = Mapping[str, NetworkMetabolite]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,74 +49,161 @@ class Feed:
         metabolite: What comes in.
         exchange: The exchange reaction of the metabolite.
         compound: The id by which a medium names it; empty if there is none.
-        price: Simple and usual compounds are cheap.
+        carbons: Its atoms of carbon.
     """
 
     metabolite: str
     exchange: str
     compound: str
-    price: float
+    carbons: int
 
     @property
     def column(self) -> Column:
         """The flux, closed."""
         return Column(f"{self.exchange}\nfeed", {self.metabolite: 1.0}, 0.0, 0.0)
 
+    @property
+    def price(self) -> float:
+        """Simple and usual compounds are cheap."""
+        rarity = 1.0 if self.compound in USUAL else _UNUSUAL if self.compound else _NAMELESS
+        return (1.0 + self.carbons) * rarity
 
-def feeds_of(network: Network, exchanges: Mapping[str, str], compounds: Mapping[str, str]) -> list[Feed]:
-    """Return a feed for each exchange.
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """What is missing.
 
     Args:
-        network: For the formulas and the ModelSEED ids of the metabolites.
-        exchanges: The exchange reaction of each metabolite.
-        compounds: The id of what an exchange takes up, where that is known.
+        precursors: Parts of the objective that cannot be made: id, name, and whether `nutrients` or `reactions` are
+            missing for each.
+        nutrients: What has to come in, or more of it: exchange, the id that a medium takes if there is one, name, and
+            the uptake in mmol/gDW/h; empty if no nutrients help.
+        carbon_ratio: The carbon of these nutrients to that of the objective; 0 if nothing else brings carbon.
     """
-    feeds = []
-    for metabolite, exchange in exchanges.items():
-        compound = compounds.get(exchange) or next(iter(sorted(network.metabolites[metabolite].seed)), "")
-        rarity = 1.0 if compound in _USUAL else _UNUSUAL if compound else _NAMELESS
-        feeds.append(Feed(metabolite, exchange, compound, (1.0 + _carbons(network, metabolite)) * rarity))
-    return feeds
+
+    precursors: tuple[dict[str, Any], ...] = ()
+    nutrients: tuple[dict[str, Any], ...] = ()
+    carbon_ratio: float = 0.0
 
 
-def set_feeds(linear: LinearProblem, feeds: Iterable[Feed], *, is_open: bool) -> None:
-    """Open or close feeds, which are columns of the problem."""
+def shortage_of(
+    metabolites: Metabolites,
+    reactions: Mapping[str, NetworkReaction],
+    weights: Mapping[str, float],
+    exchanges: Mapping[str, str],
+    compounds: Mapping[str, str],
+    *,
+    target: float | None = None,
+    free: Collection[str] = (),
+    deadline: float = math.inf,
+) -> Shortage:
+    """Return what keeps an objective from its target.
+
+    Args:
+        metabolites: For names, formulas and ModelSEED ids.
+        reactions: With their bounds on the medium.
+        weights: The objective.
+        exchanges: By metabolite, those that may be opened.
+        compounds: The id of what an exchange takes up, where that is known.
+        target: What the objective has to reach; if left out, a small part of what is possible.
+        free: The exchanges that are open: more of these costs nothing.
+        deadline: When to stop, as `time.monotonic()`.
+
+    Raises:
+        COBRAPY_SOLVER_ERROR: There is no result in time.
+    """
+    feeds = [_feed(metabolites, metabolite, name, compounds) for metabolite, name in exchanges.items()]
+    consumed = reactions[next(iter(weights))].coefficients if len(weights) == 1 else {}
+    drains = _drains(metabolites, consumed)
+    columns = [*_relaxed(reactions, weights), *drains.values(), *(feed.column for feed in feeds)]
+    with LinearProblem(columns, deadline=deadline) as linear:
+        blocked = _unmakable(linear, drains)
+        _set_feeds(linear, feeds, is_open=True)
+        hopeless = _unmakable(linear, blocked) if blocked else {}
+        used: list[tuple[Feed, float]] = []
+        if not hopeless and (target := _demanded(linear, reactions, target)) is not None:
+            used = _cheapest(linear, [feed for feed in feeds if feed.exchange not in free])
+    has_source = any(feed.carbons > _CARBONS_OF_FORMATE for feed in feeds if feed.exchange in free)
+    carbon = -sum(number * _carbons(metabolites, name) for name, number in consumed.items()) * (target or 0.0)
+    return Shortage(
+        tuple(
+            {
+                "metabolite_id": name,
+                "name": metabolites[name].name or name,
+                "missing": "reactions" if name in hopeless else "nutrients",
+            }
+            for name in list(blocked)[:_LISTED_AT_MOST]
+        ),
+        tuple(
+            {
+                "exchange": feed.exchange,
+                **({"compound_id": feed.compound} if feed.compound else {}),
+                "name": metabolites[feed.metabolite].name or feed.metabolite,
+                "uptake": round(flux, 6),
+            }
+            for feed, flux in used[:_LISTED_AT_MOST]
+        ),
+        sum(flux * feed.carbons for feed, flux in used) / carbon if has_source and carbon > 0 else 0.0,
+    )
+
+
+def _feed(metabolites: Metabolites, metabolite: str, exchange: str, compounds: Mapping[str, str]) -> Feed:
+    compound = compounds.get(exchange) or min(metabolites[metabolite].seed, default="")
+    return Feed(metabolite, exchange, compound, _carbons(metabolites, metabolite))
+
+
+def _set_feeds(linear: LinearProblem, feeds: Iterable[Feed], *, is_open: bool) -> None:
     for feed in feeds:
-        linear.bound(feed.column.name, 0.0, FEED_AT_MOST if is_open else 0.0)
+        linear.bound(feed.column.name, 0.0, _FEED_AT_MOST if is_open else 0.0)
 
 
-def cheapest(linear: LinearProblem, feeds: Sequence[Feed]) -> list[tuple[Feed, float]]:
+def _relaxed(reactions: Mapping[str, NetworkReaction], weights: Mapping[str, float]) -> Iterable[Column]:
+    """Yield the fluxes, none of them forced: upkeep that cannot be met would hide all else that is missing."""
+    for name, item in reactions.items():
+        demand = {_DEMAND: weights[name]} if name in weights else {}
+        yield Column(name, {**item.coefficients, **demand}, min(item.low, 0.0), max(item.high, 0.0))
+    yield Column(_DEMAND, {_DEMAND: -1.0}, -math.inf, math.inf)
+
+
+def _demanded(linear: LinearProblem, reactions: Mapping[str, NetworkReaction], target: float | None) -> float | None:
+    """Force upkeep and the objective's target, and return that; None if the objective cannot flow."""
+    for name, item in reactions.items():
+        if item.low > 0 or item.high < 0:
+            linear.bound(name, item.low, item.high)
+    if target is None:
+        outcome, most = linear.maximum({_DEMAND: 1.0})
+        if outcome == "infeasible" or most <= FLUX_NOISE:
+            return None
+        target = _SOME_FLOW if outcome == "unbounded" else _SOME_FLOW * min(most, 1.0)
+    linear.bound(_DEMAND, target, math.inf)
+    return target
+
+
+def _cheapest(linear: LinearProblem, feeds: Sequence[Feed]) -> list[tuple[Feed, float]]:
     """Return the feeds that make the problem possible at the lowest price, and their fluxes; none if none does.
 
-    Each of them is needed: the dearest are tried first to be left out. The other feeds are closed afterwards.
+    Each of them is needed: the dearest are tried first to be left out.
 
     Args:
-        linear: With the demand in its bounds; feeds that cost nothing are open.
+        linear: With the demand in its bounds; all feeds are open.
         feeds: Those that cost something.
     """
     prices = {feed.column.name: feed.price for feed in feeds}
-    set_feeds(linear, feeds, is_open=True)
     if linear.minimum(prices)[0] != "optimal":
         return []
     used = sorted((feed for feed in feeds if linear.flux(feed.column.name) > _USED_AT), key=lambda feed: -feed.price)
-    set_feeds(linear, [feed for feed in feeds if feed not in used], is_open=False)
+    _set_feeds(linear, [feed for feed in feeds if feed not in used], is_open=False)
     for feed in used[:_PRUNED_AT_MOST]:
-        set_feeds(linear, [feed], is_open=False)
+        _set_feeds(linear, [feed], is_open=False)
         if linear.minimum(prices)[0] == "optimal":
             used = [other for other in used if other is not feed]
         else:
-            set_feeds(linear, [feed], is_open=True)
+            _set_feeds(linear, [feed], is_open=True)
     linear.minimum(prices)
     return [(feed, linear.flux(feed.column.name)) for feed in reversed(used)]
 
 
-def relaxed(columns: Iterable[Column]) -> Iterable[Column]:
-    """Yield the fluxes without demands such as upkeep: one that cannot be met would hide all else that is missing."""
-    for column in columns:
-        yield replace(column, low=min(column.low, 0.0), high=max(column.high, 0.0))
-
-
-def drains_of(network: Network, coefficients: Mapping[str, float]) -> dict[str, Column]:
+def _drains(metabolites: Metabolites, coefficients: Mapping[str, float]) -> dict[str, Column]:
     """Return a way out, closed, for each metabolite that a reaction uses up.
 
     Biomass gives some back in another form, in the same amount: ADP for ATP, CoA for acetyl-CoA. So does the way out:
@@ -119,13 +215,13 @@ def drains_of(network: Network, coefficients: Mapping[str, float]) -> dict[str, 
             given_back = {
                 other: amount / -number
                 for other, amount in coefficients.items()
-                if abs(amount / -number - 1.0) <= _SAME_AMOUNT and _carbons(network, name) >= _CARRIER_CARBONS
+                if abs(amount / -number - 1.0) <= _SAME_AMOUNT and _carbons(metabolites, name) >= _CARRIER_CARBONS
             }
             drains[name] = Column(f"{name}\ndrain", {name: -1.0, **given_back}, 0.0, 0.0)
     return drains
 
 
-def unmakable(linear: LinearProblem, drains: Mapping[str, Column]) -> dict[str, Column]:
+def _unmakable(linear: LinearProblem, drains: Mapping[str, Column]) -> dict[str, Column]:
     """Return the drains of what cannot be made: all are tried at once, and what falls short of it alone."""
     names = [drain.name for drain in drains.values()]
     for name in names:
@@ -146,7 +242,7 @@ def unmakable(linear: LinearProblem, drains: Mapping[str, Column]) -> dict[str, 
     return found
 
 
-def _carbons(network: Network, metabolite: str) -> int:
+def _carbons(metabolites: Metabolites, metabolite: str) -> int:
     """Return the carbon atoms of a metabolite; many, if its formula is not known."""
-    formula = network.metabolites[metabolite].formula
-    return sum(int(number or 1) for number in _CARBON.findall(formula)) if formula else _CARBONS_OF_UNKNOWN
+    formula = metabolites[metabolite].formula
+    return elements(formula).get("C", 0) if formula else _CARBONS_OF_UNKNOWN

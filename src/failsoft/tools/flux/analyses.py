@@ -48,7 +48,7 @@ class ExchangeFlux(TypedDict):
 
 
 class LimitingUptake(TypedDict):
-    """An uptake at its bound, in mmol/gDW/h, that would raise the optimum if it were wider."""
+    """An uptake at its bound, in mmol/gDW/h; the optimum is better if it is wider."""
 
     exchange: str
     compound_id: NotRequired[str]
@@ -100,11 +100,12 @@ class FvaResult(TypedDict):
 
 
 class Deletion(TypedDict):
-    """The growth per hour without a gene or a reaction; 0 if its deletion is lethal."""
+    """The growth per hour without a gene or a reaction; 0 if its deletion is lethal, which `is_lethal` then says."""
 
     id: str
     name: NotRequired[str]
     growth: float
+    is_lethal: NotRequired[bool]
 
 
 class DeletionResult(TypedDict):

@@ -100,3 +100,17 @@ def test_a_minimum_of_zero_is_not_lethal(lab: Lab, rooted: Flux) -> None:
     deleted = lab.call(rooted, "delete_reactions", params)
     assert [item["growth"] for item in deleted["results"]] == [0.0, 0.0, 0.0]
     assert deleted["num_lethal"] == 1, "without glucose the demand for ATP cannot be met"
+
+
+def test_a_deletion_says_that_it_is_lethal_and_a_growth_of_zero_alone_does_not(lab: Lab, rooted: Flux) -> None:
+    model = textbook()
+    model.objective = "EX_etoh_e"
+    model.objective_direction = "min"
+    params = {"model_id": lab.read(rooted, model), "reactions": ["ENO", "GLCpts"]}
+    deleted = lab.call(rooted, "delete_reactions", params)["results"]
+    assert [item.get("is_lethal") for item in deleted] == [None, True]
+
+
+def test_genes_have_the_names_of_the_file_and_none_that_is_their_id(lab: Lab, tool: Flux) -> None:
+    deleted = lab.call(tool, "delete_genes", {"model_id": lab.loaded(tool), "genes": ["b2779", "s0001"]})["results"]
+    assert [item.get("name") for item in deleted] == ["eno", None]

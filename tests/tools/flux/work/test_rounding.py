@@ -12,12 +12,6 @@ from tests.tools.flux.small_data import textbook
 pytestmark = IN_FLUX
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="optima have up to sixteen digits, most of them beyond the tolerance of the solver; they should be rounded "
-    "to seven decimals",
-)
 @pytest.mark.parametrize("operation", ["run_fba", "run_fva", "delete_genes"])
 def test_optima_have_seven_decimals(lab: Lab, tool: Flux, operation: str) -> None:
     chosen = {"reactions": ["PGK"]} if operation == "run_fva" else {}

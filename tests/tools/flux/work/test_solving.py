@@ -154,17 +154,67 @@ def test_the_models_growth_is_explained_with_what_limits_it(lab: Lab, tool: Flux
     assert "D-Glucose" in answer["interpretation"]
 
 
+def limiting(lab: Lab, tool: Flux, model: Any) -> list[str]:
+    answer = solved(lab, tool, lab.read(tool, model))
+    return [item["exchange"] for item in answer["limiting"]]
+
+
+def test_an_uptake_that_is_forced_and_does_harm_limits_nothing(lab: Lab, rooted: Flux) -> None:
+    model = textbook()
+    model.reactions.get_by_id("EX_co2_e").bounds = (-5.0, -5.0)
+    assert limiting(lab, rooted, model) == ["EX_glc__D_e"]
+
+
+def test_a_minimum_is_limited_by_uptakes_that_would_make_it_smaller(lab: Lab, rooted: Flux) -> None:
+    model = textbook()
+    model.reactions.get_by_id("Biomass_Ecoli_core").bounds = (0.5, 1000)
+    model.reactions.get_by_id("EX_o2_e").lower_bound = -15
+    model.objective = "EX_ac_e"
+    model.objective_direction = "min"
+    least = model.slim_optimize()
+    for name in limiting(lab, rooted, model):
+        with model:
+            model.reactions.get_by_id(name).lower_bound *= 2
+            assert model.slim_optimize() < least - 1e-6
+    model.objective = "EX_co2_e"
+    assert limiting(lab, rooted, model) == ["EX_glc__D_e"]
+
+
+def test_two_uptakes_that_only_help_together_do_not_limit_growth(lab: Lab, rooted: Flux) -> None:
+    model = textbook()
+    glucose = model.reactions.get_by_id("EX_glc__D_e")
+    oxygen = model.reactions.get_by_id("EX_o2_e")
+    with model:
+        model.optimize()
+        used = oxygen.flux
+    oxygen.lower_bound = used  # exactly what ten of glucose need, so more of it alone is of no use
+    found = limiting(lab, rooted, model)
+    assert "EX_o2_e" not in found
+    with model:
+        glucose.lower_bound *= 2
+        assert ("EX_glc__D_e" in found) is (model.slim_optimize() > 0.8739215 + 1e-6)
+
+
+def test_the_growth_rate_is_the_flux_of_biomass_whatever_its_weight_in_the_objective(lab: Lab, rooted: Flux) -> None:
+    model = textbook()
+    model.objective = {model.reactions.get_by_id("Biomass_Ecoli_core"): 2.0}
+    answer = solved(lab, rooted, lab.read(rooted, model))
+    assert answer["growth_rate"] == pytest.approx(0.8739215)
+    assert answer["objective_value"] == pytest.approx(1.747843)
+
+
 def test_growth_of_zero_is_named_where_a_knock_out_is_lethal(lab: Lab, tool: Flux) -> None:
     model_id = lab.modified(tool, lab.loaded(tool), knock_out_genes=["eno"])
     assert solved(lab, tool, model_id)["message"].startswith("The growth is 0")
 
 
-def test_energy_from_nothing_is_reported(lab: Lab, tool: Flux) -> None:
-    changes = {"model_id": lab.loaded(tool), "bounds": {"ATPS4r": [-1000, 1000], "CYTBD": [-1000, 1000]}}
-    sound = lab.call(tool, "modify_model", changes)["metadata"]["warnings"]
-    assert not any("ATP" in warning for warning in sound)
-    leaking = {"model_id": changes["model_id"], "bounds": {"ATPM": [-1000, 1000]}}
-    assert any("ATP" in warning for warning in lab.call(tool, "modify_model", leaking)["metadata"]["warnings"])
+@pytest.mark.parametrize(("reversed_", "is_leaking"), [("ATPS4r", False), ("ATPM", True)])
+def test_energy_from_nothing_is_reported_where_gaps_are_filled(
+    lab: Lab, tool: Flux, reversed_: str, *, is_leaking: bool
+) -> None:
+    model_id = lab.modified(tool, lab.loaded(tool), bounds={reversed_: [-1000, 1000]})
+    filled = lab.call(tool, "gapfill_model", {"model_id": model_id, "media_id": lab.fed(tool)})
+    assert any("ATP" in warning for warning in filled["metadata"]["warnings"]) is is_leaking
 
 
 def test_a_model_without_an_objective_is_not_at_an_optimum_of_zero(lab: Lab, tool: Flux) -> None:

@@ -78,10 +78,10 @@ def run_fva(recipe: Recipe, conditions: Conditions, fraction: float, names: Sequ
 def delete(
     recipe: Recipe, conditions: Conditions, kind: Literal["genes", "reactions"], names: Sequence[str] | None
 ) -> dict[str, Any]:
-    """See `deletions`."""
-    from failsoft.tools.flux.work import deletions
+    """See `analyses`."""
+    from failsoft.tools.flux.work import analyses
 
-    return deletions.delete(recipe, conditions, kind, names)
+    return analyses.delete(recipe, conditions, kind, names)
 
 
 def gapfill_model(

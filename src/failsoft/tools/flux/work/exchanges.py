@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import cobra
 
+from failsoft.framework.text import enumerated
 from failsoft.tools.flux.conditions import Conditions, Medium
 
 _MODELSEED = re.compile(r"(cpd\d{5})(?:_[a-z]\d*)?")
@@ -65,6 +66,7 @@ class Identities:
 
 _OUTSIDE = frozenset({"e", "e0", "C_e", "extracellular"})
 _COMPARTMENT = re.compile(r"(_[a-z]\d?|\[[a-z]\d?\])$")
+_LISTED_AT_MOST = 20
 _RANKS: Final = ("own and BiGG ids", "usual id", "ids in the tables", "annotated ids", "ids merged with one of these")
 """Kinds of ids of a metabolite; where two exchanges have the same id, that of the earlier kind decides."""
 _FOREIGN: Final = ("kegg.compound", "metacyc.compound", "chebi")
@@ -116,7 +118,7 @@ class Applied:
     Args:
         bounds: Of each exchange reaction.
         unused: Compounds that the model has no exchange for.
-        warnings: Sentences on compounds that share an exchange.
+        warnings: Sentences on compounds that share an exchange, or have none.
     """
 
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
@@ -232,6 +234,9 @@ def bounds_under(model: cobra.Model, medium: Medium) -> Applied:
             low, high = -high, -low
         low, high = wanted.get(exchange.reaction_id, medium.others or (0.0, max(0.0, high)))
         bounds[exchange.reaction_id] = (-high, -low) if exchange.is_reversed else (low, high)
+    if unused:
+        named = enumerated(unused, _LISTED_AT_MOST)
+        warnings.append(f"The model has no exchange for these compounds of the medium, so it cannot use them: {named}.")
     return Applied(bounds, tuple(unused), tuple(warnings))
 
 

@@ -11,13 +11,17 @@ from cobra.util.solver import linear_reaction_coefficients
 from failsoft.framework.errors import InvalidParameter
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import enumerated
+from failsoft.tools.flux.conditions import Conditions
+from failsoft.tools.flux.failures import ObjectiveNotFound
 from failsoft.tools.flux.store import Recipe, Step
 from failsoft.tools.flux.work.exchanges import surroundings_of
-from failsoft.tools.flux.work.making import gene_ids, model_of, unknown_ids
+from failsoft.tools.flux.work.making import gene_ids, model_of, similar, unknown_ids
 from failsoft.tools.flux.work.network import is_biomass
+from failsoft.tools.flux.work.solver import solve
 
 _REACTIONS_AT_LEAST = 100
 _NAMED_AT_MOST = 10
+_SIMILAR_AT_MOST = 5
 
 _HYDROLYSIS = {
     "atp": ("atp", "cpd00002"),
@@ -40,8 +44,7 @@ _objectives: weakref.WeakKeyDictionary[cobra.Model, tuple[str, ...]] = weakref.W
 def describe(recipe: Recipe) -> dict[str, Any]:
     """Return the facts of a recipe's model and warnings about it: a task."""
     model = model_of(recipe)
-    free = [] if recipe.base["kind"] == "shipped" and not recipe.steps else free_energy(model)
-    return {"facts": model_facts(model), "warnings": [*oddities(model), *free, *_misannotated(model)]}
+    return {"facts": model_facts(model), "warnings": [*oddities(model), *_misannotated(model)]}
 
 
 def check_and_describe(recipe: Recipe, step: Step) -> dict[str, Any]:
@@ -87,10 +90,8 @@ def free_energy(model: cobra.Model) -> list[str]:
         hydrolysis.add_metabolites({names[item]: number for item, number in _COEFFICIENTS.items()})
         model.add_reactions([hydrolysis])
         model.objective = hydrolysis
-        made = model.slim_optimize(error_value=0.0)
-    if made <= _FREE_AT_MOST:
-        return []
-    return [_FREE_ENERGY]
+        is_free = solve(model) == "optimal" and model.solver.objective.value > _FREE_AT_MOST
+    return [_FREE_ENERGY] if is_free else []
 
 
 def _cytosolic(model: cobra.Model, *ids: str) -> Any:
@@ -127,6 +128,38 @@ def objective_of(model: cobra.Model) -> tuple[str, ...]:
     if found is None:
         found = _objectives[model] = tuple(sorted(reaction.id for reaction in linear_reaction_coefficients(model)))
     return found
+
+
+def objective_for(model: cobra.Model, conditions: Conditions) -> tuple[str, ...]:
+    """Return the reactions to optimize: the one that is asked for, else those of the model itself.
+
+    Raises:
+        OBJECTIVE_NOT_FOUND: The model has no such reaction, or no objective.
+    """
+    own, wanted = objective_of(model), conditions.objective
+    if wanted is None and own:
+        return own
+    if wanted in model.reactions:
+        return (wanted,)
+    growth = biomass_reactions(model) if wanted is None or is_biomass(wanted) else []
+    if wanted is None:
+        raise ObjectiveNotFound(
+            message=f'The model "{conditions.model_id}" has no objective of its own; name the reaction to optimize.',
+            model_id=conditions.model_id,
+            objective="",
+            similar_ids=growth[:_SIMILAR_AT_MOST],
+            suggestions=[f"Biomass reactions of the model: {', '.join(growth[:_SIMILAR_AT_MOST])}"] if growth else [],
+            next_step=conditions.again(objective=growth[0]) if len(growth) == 1 else None,
+        )
+    found = similar(wanted, model.reactions)  # sources of models name their biomass reactions differently
+    closest = list(dict.fromkeys([*filter(is_biomass, found if growth else ()), *growth, *found]))[:_SIMILAR_AT_MOST]
+    raise ObjectiveNotFound(
+        model_id=conditions.model_id,
+        objective=wanted,
+        similar_ids=closest,
+        suggestions=[f"Reactions with similar ids: {', '.join(closest)}"] if closest else [],
+        next_step=conditions.again(objective=None) if is_biomass(wanted) and any(map(is_biomass, own)) else None,
+    )
 
 
 def biomass_reactions(model: cobra.Model) -> list[str]:

@@ -117,15 +117,19 @@ def gene_ids(model: cobra.Model, names: Iterable[str]) -> list[str]:
     """Return the ids of genes that are given by id or by name, such as `pfkA`; unknown ones as they are."""
     by_name: dict[str, set[str]] = {}
     for gene in model.genes:
-        annotated = (name for source in _GENE_NAMES for name in _listed(gene.annotation.get(source)))
-        for name in (gene.name, *annotated):
-            if name:
-                by_name.setdefault(name, set()).add(gene.id)
+        for name in gene_names(gene):
+            by_name.setdefault(name, set()).add(gene.id)
     found = []
     for name in names:
         named = by_name.get(name, set())
         found.append(next(iter(named)) if name not in model.genes and len(named) == 1 else name)
     return found
+
+
+def gene_names(gene: cobra.Gene) -> list[str]:
+    """Return the names of a gene other than its id, such as `pfkA`, as far as its file has them."""
+    annotated = (name for source in _GENE_NAMES for name in _listed(gene.annotation.get(source)))
+    return [name for name in (gene.name, *annotated) if name and name not in {gene.id, f"G_{gene.id}"}]
 
 
 def unknown_ids(parameter: str, given: Any, known: cobra.DictList, kind: str) -> list[Violation]:

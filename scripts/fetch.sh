@@ -4,8 +4,8 @@
 # committed. A part whose packages are there already is left alone.
 set -euo pipefail -o noglob
 
-# Part, how, packages. Environments are apart where dependencies conflict: some want version 1 of the SDK. Archives are
-# read and never installed. The clients want a newer Node than Debian has.
+# Part, how, packages. Environments are apart where dependencies conflict: some want version 1 of the SDK. What goes to a
+# target is read and never imported. The clients want a newer Node than Debian has.
 packages='
 agent_frameworks venv:agents    pydantic-ai-slim[mcp]==2.68.0 openai-agents==0.24.0 mcp==2.3.0
 agent_frameworks venv:langchain langchain-mcp-adapters==0.3.1 langchain-core==1.7.2 mcp==1.30.0
@@ -14,7 +14,7 @@ docs_sites       npm            mdast-util-gfm@3.1.0 micromark-extension-gfm@3.0
 docs_sites       unpacked       ai@6.0.326 next@16.4.6 npm@11.21.2 @mastra/mcp-docs-server@1.2.27
 docs_sites       unpacked       fastify@5.12.8 markdownlint@0.40.0 undici@7.30.2
 edit_releases    wheels         click==8.1.0 click==8.1.7 werkzeug==3.0.0 werkzeug==3.0.4
-flux_data        archives       dnngior==0.0.5 PyFBA==2.62 carveme==1.6.6
+flux_data        target         dnngior==0.0.5 carveme==1.6.6
 foreign_servers  npm            @modelcontextprotocol/server-everything@2026.8.31
 foreign_servers  npm            @modelcontextprotocol/server-filesystem@2026.8.31
 foreign_servers  npm            @modelcontextprotocol/server-memory@2026.8.31
@@ -43,7 +43,7 @@ fetch() {
         case $how in
             npm) npm install --silent --no-audit --no-fund --no-save --force --prefix "$folder" "$@" ;;
             venv:*) python3 -m venv --clear "$folder/${how#*:}"; "$folder/${how#*:}/bin/pip" install --quiet "$@" ;;
-            archives) python3 -m pip download --quiet --no-deps --ignore-requires-python --dest "$folder" "$@" ;;
+            target) python3 -m pip install --quiet --no-deps --ignore-requires-python --upgrade --target "$folder" "$@" ;;
             unpacked) for name; do
                 home=${name#@} home=$folder/${home%%[/@]*}
                 mkdir -p "$home"

@@ -149,7 +149,6 @@ ALLOWED: dict[str, dict[Finding, str]] = {
         ("tools/files/resolving.py", "Walk._target"): _WALK,
         ("tools/edit/signatures.py", "_without_parents"): "a validator of pydantic: the caller gets a violation",
         ("tools/workspace/policies/judging.py", "_findings"): "caught below, with every other mistake of a policy",
-        ("tools/flux/database/tables.py", "_require"): _INPUT,
         ("tools/flux/workers/fork_server.py", "ForkServer._fork"): _GONE,
         ("tools/flux/workers/fork_server.py", "_ask"): _GONE,
         ("tools/flux/workers/pool.py", "_exactly"): _GONE,

@@ -1,4 +1,4 @@
-"""The distributions whose data the tests of whole genomes read, as `scripts/fetch.sh flux_data` fetches them."""
+"""The folder with the tables of ModelSEED and the data of carveme, as `scripts/fetch.sh flux_data` installs them."""
 
 from __future__ import annotations
 
@@ -7,31 +7,15 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["FOLDER", "carveme_wheel", "dnngior_wheel", "pyfba_sdist"]
+__all__ = ["flux_data"]
 
-FOLDER = Path(os.environ.get("FLUX_DATA", Path.home() / ".cache" / "failsoft-flux-data"))
-
-
-def _fetched(name: str) -> Path:
-    found = sorted(FOLDER.glob(f"{name}-*"))
-    if not found:
-        pytest.skip(f"the data of {name} was not fetched (scripts/fetch.sh flux_data)")
-    return found[-1]
+_FOLDER = Path(os.environ.get("FLUX_DATA", Path.home() / ".cache" / "failsoft-flux-data"))
 
 
 @pytest.fixture(scope="session")
-def dnngior_wheel() -> Path:
-    """The archive with the tables of ModelSEED."""
-    return _fetched("dnngior")
-
-
-@pytest.fixture(scope="session")
-def pyfba_sdist() -> Path:
-    """The archive with the same tables as JSON, and with roles, complexes and templates."""
-    return _fetched("PyFBA")
-
-
-@pytest.fixture(scope="session")
-def carveme_wheel() -> Path:
-    """The archive with proteins of known reactions, and the universe of reactions that models are drawn from."""
-    return _fetched("carveme")
+def flux_data() -> Path:
+    """The folder that holds the packages dnngior and carveme."""
+    for name in ("dnngior", "carveme"):
+        if not (_FOLDER / name).is_dir():
+            pytest.skip(f"the data of {name} were not fetched (scripts/fetch.sh flux_data)")
+    return _FOLDER

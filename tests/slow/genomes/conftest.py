@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.doors import Database
-from tests.programs.flux_data import carveme_wheel, dnngior_wheel, pyfba_sdist  # noqa: F401 - fixtures
+from tests.programs.flux_data import flux_data  # noqa: F401 - a fixture
 from tests.tools.flux.conftest import _shipped_models_are_read_once, gappy, lab, rooted, tool, workers  # noqa: F401 - fixtures
 
 
 @pytest.fixture(scope="session")
-def whole(dnngior_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:  # noqa: F811 - the fixture
+def whole(flux_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:  # noqa: F811 - the fixture
     """The database of the whole of ModelSEED."""
-    made = Database(dnngior_wheel, cache_dir=tmp_path_factory.mktemp("cache"))
+    made = Database(flux_data, cache_dir=tmp_path_factory.mktemp("cache"))
     yield made
     made.close()

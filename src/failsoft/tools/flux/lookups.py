@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, NotRequired, Protocol, cast
+from typing import Annotated, Any, Final, NotRequired, Protocol, cast
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from failsoft.framework.arguments.marks import Reference
-from failsoft.framework.call import CallContext
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.operation import operation
 from failsoft.framework.errors import InvalidArgument, NextStep, NotFound, Public, Words
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded
 from failsoft.tools.flux.database.database import Database
-from failsoft.tools.flux.database.entries import COMPOUND_ID, REACTION_ID, Compound, Reaction
-from failsoft.tools.flux.database.search import Kind
+from failsoft.tools.flux.database.entries import COMPOUNDS, REACTIONS, AnyKind, Compound, Reaction
 from failsoft.tools.flux.parts import FluxParts
-from failsoft.tools.flux.searches import meant, obsolescence, without_empty
+from failsoft.tools.flux.searches import corrected_id, obsolescence, without_empty
 
 
 class CompoundNotFound(NotFound):
@@ -114,145 +112,73 @@ class ReactionName(TypedDict):
 
 
 _ECHOED_AT_MOST = 80
-_EXPECTED: dict[Kind, str] = {
-    "compounds": "cpd and five digits, as in cpd00027",
-    "reactions": "rxn and five digits, as in rxn00148",
-}
 _ALIASES_AT_MOST = 20
 """Aliases of one source that an answer holds; water has more than a hundred."""
+_EXAMPLES: Final = {"compound": "cpd00027", "reaction": "rxn00148"}
 
 
-class Described(Protocol):
+class _HasDatabase(Protocol):
     """A toolset with a database."""
 
     database: Database
 
 
-def known_compound(tool: Described, compound_id: str) -> None:
+def known_compound(tool: _HasDatabase, compound_id: str) -> None:
+    """Refuse the id of a compound that is malformed or unknown; see `_require`."""
+    _require(tool.database, COMPOUNDS, compound_id)
+
+
+def known_reaction(tool: _HasDatabase, reaction_id: str) -> None:
+    """Refuse the id of a reaction that is malformed or unknown; see `_require`."""
+    _require(tool.database, REACTIONS, reaction_id)
+
+
+def _require(database: Database, kind: AnyKind, entry_id: str) -> None:
     """Refuse an id that is malformed or unknown, in the order of the seed.
 
     Raises:
         DATABASE_NOT_LOADED: The database is not available.
         INVALID_ID_FORMAT: It is malformed.
-        COMPOUND_NOT_FOUND: No compound has it.
+        COMPOUND_NOT_FOUND, REACTION_NOT_FOUND: There is no entry of it.
     """
-    facts = tool.database.facts()
-    if not COMPOUND_ID.fullmatch(compound_id):
-        raise _invalid(tool.database, "compounds", compound_id)
-    if tool.database.compound(compound_id) is None:
-        similar = tool.database.similar(compound_id)
-        raise CompoundNotFound(
-            requested_id=compound_id,
-            database=facts.name,
-            total_compounds=facts.total_compounds,
-            similar_ids=tuple(similar),
-            operator_hint=facts.operator_hint,
-            effect="none",
-        )
+    facts = database.facts()
+    if not kind.is_id(entry_id):
+        raise _invalid(database, kind, entry_id)
+    if database.entry(kind, entry_id) is None:
+        details: dict[str, Any] = {
+            "requested_id": entry_id,
+            "database": facts.name.replace(COMPOUNDS.many, kind.many),
+            f"total_{kind.many}": facts.total(kind),
+            "similar_ids": tuple(database.similar(kind, entry_id)),
+            "operator_hint": facts.operator_hint,
+            "effect": "none",
+        }
+        raise CompoundNotFound(**details) if kind is COMPOUNDS else ReactionNotFound(**details)
 
 
-def known_reaction(tool: Described, reaction_id: str) -> None:
-    """Refuse an id that is malformed or unknown, in the order of the seed.
-
-    Raises:
-        DATABASE_NOT_LOADED: The database is not available.
-        INVALID_ID_FORMAT: It is malformed.
-        REACTION_NOT_FOUND: No reaction has it.
-    """
-    facts = tool.database.facts()
-    if not REACTION_ID.fullmatch(reaction_id):
-        raise _invalid(tool.database, "reactions", reaction_id)
-    if tool.database.reaction(reaction_id) is None:
-        similar = tool.database.similar(reaction_id)
-        raise ReactionNotFound(
-            requested_id=reaction_id,
-            database=facts.name.replace("compounds", "reactions"),
-            total_reactions=facts.total_reactions,
-            similar_ids=tuple(similar),
-            operator_hint=facts.operator_hint,
-            effect="none",
-        )
-
-
-def named_compound(call: CallContext, database: Database, compound_id: str) -> CompoundName:
-    """Return the facts of an existing compound."""
-    compound = database.compound(compound_id)
-    assert compound is not None  # noqa: S101 - `known_compound` has checked, and entries are never deleted
-    warn_of_obsolete(call, database, [compound])
-    fields: dict[str, Any] = {
-        "compound_id": compound.id,
-        "name": compound.name,
-        "abbreviation": compound.abbreviation or None,
-        "formula": compound.formula or None,
-        "charge": compound.charge,
-        "mass": compound.mass,
-        "aliases": _aliases(compound),
-        **obsolescence(compound),
-    }
-    return cast("CompoundName", without_empty(fields))
-
-
-def named_reaction(call: CallContext, database: Database, reaction_id: str) -> ReactionName:
-    """Return the facts of an existing reaction."""
-    reaction = database.reaction(reaction_id)
-    assert reaction is not None  # noqa: S101 - `known_reaction` has checked
-    warn_of_obsolete(call, database, [reaction])
-    fields: dict[str, Any] = {
-        "reaction_id": reaction.id,
-        "name": reaction.name,
-        "abbreviation": reaction.abbreviation or None,
-        "equation": reaction.definition or None,
-        "equation_with_ids": reaction.equation or None,
-        "reversibility": reaction.reversibility,
-        "is_transport": reaction.is_transport,
-        "ec_numbers": list(reaction.ec_numbers),
-        "pathways": list(reaction.pathways[:_ALIASES_AT_MOST]),
-        "aliases": _aliases(reaction),
-        **obsolescence(reaction),
-    }
-    return cast("ReactionName", without_empty(fields))
-
-
-def warn_of_obsolete(call: CallContext, database: Database, entries: Sequence[Compound | Reaction]) -> None:
-    """Warn of entries that ModelSEED has merged with others, and name those."""
-    for entry in entries:
-        if entry.is_obsolete:
-            successor = _successor(database, entry)
-            instead = f"; use {successor.id} ({successor.name}) in its place" if successor is not None else ""
-            call.warn(f"{entry.id} ({entry.name}) is obsolete{instead}.")
-
-
-def _successor(database: Database, entry: Compound | Reaction) -> Compound | Reaction | None:
-    """Return the first entry in use that an obsolete one was merged with."""
-    for linked in entry.linked:
-        found: Compound | Reaction | None = database.compound(linked) or database.reaction(linked)
-        if found is not None and not found.is_obsolete:
-            return found
-    return None
-
-
-def _invalid(database: Database, kind: Kind, given: str) -> InvalidIdFormat:
+def _invalid(database: Database, kind: AnyKind, given: str) -> InvalidIdFormat:
     """Return the error for a malformed id, with the id that was probably meant or a search for it."""
-    expected = _EXPECTED[kind]
-    correction = meant(database, kind, given)
+    expected = f"{kind.prefix} and five digits, as in {_EXAMPLES[kind.one]}"
+    correction = corrected_id(database, kind, given)
     shown = bounded(given, _ECHOED_AT_MOST)
-    violation = Violation(
-        path=f"{kind.removesuffix('s')}_id",
-        reason="pattern",
-        message=f"expected {expected}",
-        expected=expected,
-        received=shown,
-    )
+    path, message = f"{kind.one}_id", f"expected {expected}"
+    violation = Violation(path=path, reason="pattern", message=message, expected=expected, received=shown)
     query = correction.query if correction.id is None else given.strip()
-    step = NextStep(f"search_{kind}", {"query": query}) if query else None
+    step = NextStep(f"search_{kind.many}", {"query": query}) if query else None
     candidates = [f"Candidate: {correction.id}"] if correction.id else []
     return InvalidIdFormat(
         requested_id=shown, expected=expected, violations=[violation], next_step=step, suggestions=candidates
     )
 
 
-def _aliases(entry: Compound | Reaction) -> dict[str, list[str]]:
-    return {source: list(names)[:_ALIASES_AT_MOST] for source, names in entry.aliases.items()}
+def warn_of_obsolete(call: Call, database: Database, kind: AnyKind, entries: Sequence[Compound | Reaction]) -> None:
+    """Warn of entries that ModelSEED has merged with others, and name the first one of those in use."""
+    for entry in entries:
+        if entry.is_obsolete:
+            linked = (database.entry(kind, item) for item in entry.linked)
+            successor = next((item for item in linked if item is not None and not item.is_obsolete), None)
+            instead = f"; use {successor.id} ({successor.name}) in its place" if successor is not None else ""
+            call.warn(f"{entry.id} ({entry.name}) is obsolete{instead}.")
 
 
 CompoundId = Annotated[
@@ -279,10 +205,35 @@ ReactionId = Annotated[
 @operation(read_only=True, open_world=False, title="Look up a compound")
 def get_compound_name(flux: FluxParts, call: Call, compound_id: CompoundId) -> CompoundName:
     """Return the name, formula, charge and other ids of a compound. Use search_compounds to find ids by name."""
-    return named_compound(call, flux.database, compound_id)
+    return cast("CompoundName", _answer(call, flux.database, COMPOUNDS, compound_id))
 
 
 @operation(read_only=True, open_world=False, title="Look up a reaction")
 def get_reaction_name(flux: FluxParts, call: Call, reaction_id: ReactionId) -> ReactionName:
     """Return the name, equation and other ids of a reaction. Use search_reactions to find ids by name."""
-    return named_reaction(call, flux.database, reaction_id)
+    return cast("ReactionName", _answer(call, flux.database, REACTIONS, reaction_id))
+
+
+def _answer(call: Call, database: Database, kind: AnyKind, entry_id: str) -> dict[str, Any]:
+    """Return an existing entry as an answer shows it."""
+    entry = database.entry(kind, entry_id)
+    if entry is None:  # other tables have taken the place of those that the check of the argument asked
+        _require(database, kind, entry_id)
+        raise AssertionError
+    warn_of_obsolete(call, database, kind, [entry])
+    aliases = {source: list(names[:_ALIASES_AT_MOST]) for source, names in entry.aliases.items()}
+    named = {f"{kind.one}_id": entry.id, "name": entry.name, "abbreviation": entry.abbreviation or None}
+    return without_empty({**named, **_facts(entry), "aliases": aliases, **obsolescence(entry)})
+
+
+def _facts(entry: Compound | Reaction) -> dict[str, Any]:
+    if isinstance(entry, Compound):
+        return {"formula": entry.formula or None, "charge": entry.charge, "mass": entry.mass}
+    return {
+        "equation": entry.definition or None,
+        "equation_with_ids": entry.equation or None,
+        "reversibility": entry.reversibility,
+        "is_transport": entry.is_transport,
+        "ec_numbers": list(entry.ec_numbers),
+        "pathways": list(entry.pathways[:_ALIASES_AT_MOST]),
+    }

@@ -8,7 +8,6 @@ from typing import Annotated, Any, NotRequired, cast
 from pydantic import Field, WithJsonSchema
 from typing_extensions import TypedDict
 
-from failsoft.framework.call import CallContext
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.operation import operation
 from failsoft.framework.errors import InvalidParameter
@@ -16,6 +15,7 @@ from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import enumerated
 from failsoft.tools.flux.conditions import DEFAULT_UPTAKE, OPEN, PREDEFINED, Medium, bounds_from_json, bounds_to_json
 from failsoft.tools.flux.database.database import Database
+from failsoft.tools.flux.database.entries import COMPOUNDS
 from failsoft.tools.flux.lookups import warn_of_obsolete
 from failsoft.tools.flux.media_table import read_table
 from failsoft.tools.flux.medium_checks import check_media
@@ -144,7 +144,7 @@ def listed_media(record: MediaRecord, *, is_predefined: bool = False) -> ListedM
     return listed
 
 
-def warn_of_media(call: CallContext, database: Database, compounds: Sequence[str], medium: Medium) -> None:
+def warn_of_media(call: Call, database: Database, compounds: Sequence[str], medium: Medium) -> None:
     """Warn of what is odd about a medium: missing nutrients, forced uptake or secretion, obsolete or repeated ids."""
     bounds = medium.compounds
     known = database.compounds(list(bounds))
@@ -153,13 +153,13 @@ def warn_of_media(call: CallContext, database: Database, compounds: Sequence[str
     for warning in media_warnings(formulas, len(taken_up) - len(formulas)):
         call.warn(warning)
     _warn_of_signs(call, bounds)
-    warn_of_obsolete(call, database, [known[name] for name in known if name == known[name].id])
+    warn_of_obsolete(call, database, COMPOUNDS, [known[name] for name in known if name == known[name].id])
     twice = len(compounds) - len(bounds)
     if twice:
         call.warn(f"{twice} of the compound ids are repeated; each counts once.")
 
 
-def _warn_of_signs(call: CallContext, bounds: Mapping[str, tuple[float, float]]) -> None:
+def _warn_of_signs(call: Call, bounds: Mapping[str, tuple[float, float]]) -> None:
     secreted = [name for name, (low, _) in bounds.items() if low > 0]
     forced = [name for name, (low, high) in bounds.items() if low < 0 and high < 0]
     if secreted:

@@ -18,9 +18,9 @@ from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded
 from failsoft.tools.flux.conditions import Bounds, bounds_from_json
 from failsoft.tools.flux.database.database import Database, DatabaseNotLoaded
-from failsoft.tools.flux.database.entries import COMPOUND_ID, Compound
+from failsoft.tools.flux.database.entries import COMPOUNDS, Compound
 from failsoft.tools.flux.database.search import plain_id
-from failsoft.tools.flux.searches import meant
+from failsoft.tools.flux.searches import corrected_id
 
 
 class EmptyCompoundsList(InvalidArgument):
@@ -159,7 +159,7 @@ def check_media(database: Database, compounds: Sequence[str], default_uptake: fl
         faults.add(EmptyCompoundsList(), violation)
     known, missing = _known(database, compounds)
     ids = _unknown_ids(database, compounds, known)
-    if any(not COMPOUND_ID.fullmatch(item) and item not in known for item in compounds):
+    if any(not COMPOUNDS.is_id(item) and item not in known for item in compounds):
         faults.errors.append(_invalid_ids(database, compounds, known, ids))
     faults.violations += ids
     _check_uptake(default_uptake, faults)
@@ -187,7 +187,7 @@ def _known(
     try:
         return database.compounds(compounds), None
     except DatabaseNotLoaded as error:
-        return {item: None for item in compounds if COMPOUND_ID.fullmatch(item)}, error
+        return {item: None for item in compounds if COMPOUNDS.is_id(item)}, error
 
 
 def _is_bound(item: Any) -> bool:
@@ -199,7 +199,7 @@ def _unknown_ids(database: Database, compounds: Sequence[str], known: Mapping[st
     found: list[Violation] = []
     for index, item in enumerate(compounds):
         if item not in known:
-            is_well_formed = COMPOUND_ID.fullmatch(item) is not None
+            is_well_formed = COMPOUNDS.is_id(item)
             suggestion = None if is_well_formed or len(found) >= _LISTED_AT_MOST else _meant(database, item)
             message = "no compound has this id" if is_well_formed else "expected cpd and five digits"
             found.append(
@@ -217,7 +217,7 @@ def _unknown_ids(database: Database, compounds: Sequence[str], known: Mapping[st
 
 def _meant(database: Database, given: str) -> str | None:
     try:
-        return meant(database, "compounds", given).id
+        return corrected_id(database, COMPOUNDS, given).id
     except DatabaseNotLoaded:
         return None
 
@@ -293,7 +293,7 @@ def _check_bounds(compounds: Sequence[str], custom_bounds: Any, faults: _MediumF
     listed = set(compounds)
     for name in pairs:
         if name not in listed:
-            plain = plain_id("compounds", name)
+            plain = plain_id(COMPOUNDS, name)
             is_misspelt = plain in listed and plain not in pairs
             violation = Violation(
                 path=_place(name),

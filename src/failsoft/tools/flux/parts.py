@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tarfile
-import zipfile
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
@@ -135,9 +133,9 @@ def _require_tables(place: Path | None) -> None:
         return
     try:
         find_tables(place)
-    except (OSError, TablesError, tarfile.TarError, zipfile.BadZipFile) as error:
+    except (OSError, TablesError) as error:
         raise ConfigurationError(
             issue="FAILSOFT_FLUX_TABLES does not name tables of ModelSEED",
-            resolution="name a folder, wheel or sdist that holds compounds.tsv and reactions.tsv",
+            resolution="name a folder that holds compounds.tsv and reactions.tsv",
             operator_hint=f"{type(error).__name__}: {error}",
         ) from error

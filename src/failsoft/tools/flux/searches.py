@@ -1,4 +1,4 @@
-"""Searches by name, and corrections for malformed ModelSEED ids."""
+"""Searches for compounds and reactions, with advice where nothing is found, and corrections of malformed ids."""
 
 from __future__ import annotations
 
@@ -9,47 +9,19 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from failsoft.framework.arguments.marks import Fault, Reference
-from failsoft.framework.call import CallContext
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.operation import operation
 from failsoft.framework.errors import InvalidArgument
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import quoted
-from failsoft.tools.flux.database.database import Database, Facts, Hits
-from failsoft.tools.flux.database.entries import Compound, Reaction, folded
-from failsoft.tools.flux.database.search import Kind, is_ec_number, plain_id
+from failsoft.tools.flux.database.database import Database, Facts
+from failsoft.tools.flux.database.entries import COMPOUNDS, REACTIONS, AnyKind, Compound, Reaction, folded
+from failsoft.tools.flux.database.search import find, is_ec_number, plain_id
 from failsoft.tools.flux.parts import FluxParts
 
+_ECHOED_AT_MOST = 80
 _COMPARED_AT_MOST = 100
 """Characters of a malformed id that is looked up as a name; names are shorter."""
-
-
-class Meant(NamedTuple):
-    """The correction of a malformed id: an id that exists, or else a query that finds something."""
-
-    id: str | None
-    query: str | None
-
-
-def meant(database: Database, kind: Kind, given: str) -> Meant:
-    """Return the correction of an id in another spelling, of a name, or of an id of another database (`glc__D`)."""
-    wanted = plain_id(kind, given)
-    if wanted is not None:
-        known = database.compound(wanted) if kind == "compounds" else database.reaction(wanted)
-        return Meant(wanted if known is not None else None, None)
-    if not given.strip() or len(given) > _COMPARED_AT_MOST:
-        return Meant(None, None)
-    search = database.search_compounds if kind == "compounds" else database.search_reactions
-    return _named(given, search(given, 1))
-
-
-def _named(given: str, hits: Hits) -> Meant:
-    if hits.entries:
-        entry, label = hits.entries[0]
-        # Several entries may have the same name; then the first one is a guess, so the search is suggested instead.
-        is_exact = folded(label) == folded(given) and hits.total == 1
-        return Meant(entry.id if is_exact else None, given.strip())
-    return Meant(None, hits.alike[0] if hits.alike else None)
 
 
 class EmptyQuery(InvalidArgument):
@@ -113,9 +85,6 @@ class ReactionHits(TypedDict):
     total: int
 
 
-_ECHOED_AT_MOST = 80
-
-
 def some_words(query: str) -> None:
     """Refuse a query without a word in it.
 
@@ -144,65 +113,53 @@ SearchLimit = Annotated[
 ]
 
 
-def compound_hits(call: CallContext, database: Database, query: str, limit: int) -> CompoundHits:
-    """Return the compounds that a search finds; without any, warn with advice on what to try."""
-    hits = database.search_compounds(query, limit)
-    _warn_of_nothing(call, hits, query, "compounds", database.facts())
-    results = [
-        without_empty(
-            {
-                "compound_id": entry.id,
-                "name": entry.name,
-                "formula": entry.formula or None,
-                "charge": entry.charge,
-                "matched": label if label != entry.name else None,
-                **obsolescence(entry),
-            }
-        )
-        for entry, label in hits.entries
-    ]
-    return cast("CompoundHits", {"results": results, "total": hits.total})
+@operation(read_only=True, open_world=False, title="Search compounds")
+def search_compounds(flux: FluxParts, call: Call, query: Query, limit: SearchLimit = 10) -> CompoundHits:
+    """Return the compounds with a name that holds all words of the query, or with exactly that formula or id."""
+    return cast("CompoundHits", _answer(call, flux.database, COMPOUNDS, query, limit))
 
 
-def reaction_hits(call: CallContext, database: Database, query: str, limit: int) -> ReactionHits:
-    """Return the reactions that a search finds; see `compound_hits`."""
-    hits = database.search_reactions(query, limit)
-    _warn_of_nothing(call, hits, query, "reactions", database.facts())
-    results = [
-        without_empty(
-            {
-                "reaction_id": entry.id,
-                "name": entry.name,
-                "equation": entry.definition or None,
-                "matched": label if label != entry.name else None,
-                **obsolescence(entry),
-            }
-        )
-        for entry, label in hits.entries
-    ]
-    return cast("ReactionHits", {"results": results, "total": hits.total})
+@operation(read_only=True, open_world=False, title="Search reactions")
+def search_reactions(flux: FluxParts, call: Call, query: Query, limit: SearchLimit = 10) -> ReactionHits:
+    """Return the reactions with a name that holds all words of the query, or with exactly that EC number or id."""
+    return cast("ReactionHits", _answer(call, flux.database, REACTIONS, query, limit))
 
 
-def _warn_of_nothing(call: CallContext, hits: Hits, query: str, kind: Kind, facts: Facts) -> None:
-    """Warn that nothing was found, with advice on what to try instead."""
-    if hits.total:
-        return
+def _answer(call: Call, database: Database, kind: AnyKind, query: str, limit: int) -> dict[str, Any]:
+    """Return the hits as an answer shows them; without any, warn with advice on what to try."""
+    hits = find(database, kind, query, limit)
+    if not hits.total:
+        call.warn(_advice(database.facts(), kind, query, hits.alike))
+    results = []
+    for entry, label in hits.entries:
+        named = {f"{kind.one}_id": entry.id, "name": entry.name}
+        matched = label if label != entry.name else None
+        results.append(without_empty({**named, **_facts(entry), "matched": matched, **obsolescence(entry)}))
+    return {"results": results, "total": hits.total}
+
+
+def _facts(entry: Compound | Reaction) -> dict[str, Any]:
+    if isinstance(entry, Compound):
+        return {"formula": entry.formula or None, "charge": entry.charge}
+    return {"equation": entry.definition or None}
+
+
+def _advice(facts: Facts, kind: AnyKind, query: str, alike: list[str]) -> str:
+    """Return what to try instead of a query that found nothing."""
     given = quoted(query.strip(), _ECHOED_AT_MOST)
-    total = facts.total_compounds if kind == "compounds" else facts.total_reactions
-    among = f"the tables of this server ({total} {kind}{', not all' if facts.operator_hint else ''})"
-    other: Kind = "reactions" if kind == "compounds" else "compounds"
+    among = f"the tables of this server ({facts.total(kind)} {kind.many}{', not all' if facts.operator_hint else ''})"
+    other = REACTIONS if kind is COMPOUNDS else COMPOUNDS
     if plain_id(other, query):
-        call.warn(f"{given} is an id of {other}: call `search_{other}`.")
-    elif plain_id(kind, query):
-        call.warn(f"{given} is not in {among}. Search for a part of its name.")
-    elif kind == "reactions" and is_ec_number(query):
-        call.warn(f"Nothing in {among} has the EC number {given}. Search for a part of the enzyme's name.")
-    elif hits.alike:
-        names = ", ".join(quoted(name, _ECHOED_AT_MOST) for name in hits.alike)
-        call.warn(f"Nothing in {among} has {given} in its name. Names that are spelled like it: {names}.")
-    else:
-        more = "or a formula" if kind == "compounds" else "an EC number or a pathway"
-        call.warn(f"Nothing in {among} has {given} in its name. Try a shorter or another name, {more}.")
+        return f"{given} is an id of {other.many}: call `search_{other.many}`."
+    if plain_id(kind, query):
+        return f"{given} is not in {among}. Search for a part of its name."
+    if kind is REACTIONS and is_ec_number(query):
+        return f"Nothing in {among} has the EC number {given}. Search for a part of the enzyme's name."
+    if alike:
+        names = ", ".join(quoted(name, _ECHOED_AT_MOST) for name in alike)
+        return f"Nothing in {among} has {given} in its name. Names that are spelled like it: {names}."
+    more = "or a formula" if kind is COMPOUNDS else "an EC number or a pathway"
+    return f"Nothing in {among} has {given} in its name. Try a shorter or another name, {more}."
 
 
 def obsolescence(entry: Compound | Reaction) -> dict[str, Any]:
@@ -215,13 +172,24 @@ def without_empty(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None and value not in ([], {})}
 
 
-@operation(read_only=True, open_world=False, title="Search compounds")
-def search_compounds(flux: FluxParts, call: Call, query: Query, limit: SearchLimit = 10) -> CompoundHits:
-    """Return the compounds with a name that holds all words of the query, or with exactly that formula or id."""
-    return compound_hits(call, flux.database, query, limit)
+class Correction(NamedTuple):
+    """What was meant by a malformed id: an id that exists, or else a query that finds something."""
+
+    id: str | None
+    query: str | None
 
 
-@operation(read_only=True, open_world=False, title="Search reactions")
-def search_reactions(flux: FluxParts, call: Call, query: Query, limit: SearchLimit = 10) -> ReactionHits:
-    """Return the reactions with a name that holds all words of the query, or with exactly that EC number or id."""
-    return reaction_hits(call, flux.database, query, limit)
+def corrected_id(database: Database, kind: AnyKind, given: str) -> Correction:
+    """Return the correction of an id in another spelling, of a name, or of an id of another database (`glc__D`)."""
+    wanted = plain_id(kind, given)
+    if wanted is not None:
+        return Correction(wanted if database.entry(kind, wanted) is not None else None, None)
+    if not given.strip() or len(given) > _COMPARED_AT_MOST:
+        return Correction(None, None)
+    hits = find(database, kind, given, 1)
+    if not hits.entries:
+        return Correction(None, hits.alike[0] if hits.alike else None)
+    ((entry, label),) = hits.entries
+    # Several entries may have the same name; then the first one is a guess, so the search is suggested instead.
+    is_exact = folded(label) == folded(given) and hits.total == 1
+    return Correction(entry.id if is_exact else None, given.strip())

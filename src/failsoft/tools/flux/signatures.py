@@ -18,7 +18,7 @@ class FluxSettings(ToolsetSettings):
 
     tables: Path | None = Field(
         default=None,
-        description="Folder, wheel or sdist with the tables of ModelSEED; by default what is installed.",
+        description="Folder with the tables of ModelSEED; by default what is installed.",
     )
     keep_s: float = Field(
         default=86_400.0,

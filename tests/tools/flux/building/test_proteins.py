@@ -131,11 +131,6 @@ def test_the_operator_learns_of_everything_that_a_build_lacks(lab: Lab, tmp_path
     assert ("carveme" in hint, "diamond" in hint) == (True, True)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="reference data may be an archive that failsoft unpacks; only folders and installed distributions should do",
-)
 def test_reference_data_in_an_archive_are_refused_at_start(tmp_path: Path) -> None:
     import zipfile  # noqa: PLC0415 - for this test alone
 

@@ -8,7 +8,6 @@ import os
 import subprocess
 import tarfile
 import threading
-import zipfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,7 +15,16 @@ from pathlib import Path
 import pytest
 
 from failsoft.tools.flux import DatabaseNotLoaded
-from tests.doors import Database, TablesError, elements, find_tables
+from tests.doors import (
+    COMPOUNDS as COMPOUND,
+    REACTIONS as REACTION,
+    AnyKind,
+    Database,
+    TablesError,
+    elements,
+    find_entries,
+    find_tables,
+)
 from tests.programs.flux import IN_FLUX
 from tests.tools.flux.small_data import COMPOUNDS, REACTIONS, small_tables
 from tests.zygote import PYTHON
@@ -26,7 +34,7 @@ pytestmark = IN_FLUX
 PROGRAM = """
 import sys
 from pathlib import Path
-from tests.doors import Database, DatabaseNotLoaded, embedded_module
+from tests.doors import COMPOUNDS, Database, DatabaseNotLoaded, embedded_module
 embedded_module._MODELS = ("textbook",)  # the others take a second to read
 """
 
@@ -59,18 +67,12 @@ def packed_folder(tmp_path: Path) -> Path:
     return tmp_path / "tables"
 
 
-def wheel(tmp_path: Path) -> Path:
-    with zipfile.ZipFile(tmp_path / "some-1-py3-none-any.whl", "w") as archive:
-        for kind, text in (("compounds", COMPOUNDS), ("reactions", REACTIONS)):
-            archive.writestr(f"some/files/{kind}.tsv.tar.gz", as_tar_gz(f"{kind}.tsv", text))
-    return tmp_path / "some-1-py3-none-any.whl"
-
-
-def sdist(tmp_path: Path) -> Path:
-    tables = small_tables(tmp_path / "some")
-    with tarfile.open(tmp_path / "some-1.tar.gz", "w:gz") as archive:
-        archive.add(tables, "some-1/some")
-    return tmp_path / "some-1.tar.gz"
+def doubly_packed_folder(tmp_path: Path) -> Path:
+    """A folder such as dnngior installs."""
+    (tmp_path / "tables").mkdir()
+    for kind, text in (("compounds", COMPOUNDS), ("reactions", REACTIONS)):
+        (tmp_path / "tables" / f"{kind}.tsv.tar.gz").write_bytes(as_tar_gz(f"{kind}.tsv", text))
+    return tmp_path / "tables"
 
 
 @pytest.fixture
@@ -94,11 +96,11 @@ def shipped() -> Database:
 # Where tables come from.
 
 
-@pytest.mark.parametrize("make", [folder, packed_folder, wheel, sdist], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", [folder, packed_folder, doubly_packed_folder], ids=lambda make: make.__name__)
 def test_tables_are_read_from_wherever_they_lie(make: Callable[[Path], Path], tmp_path: Path) -> None:
     database = Database(make(tmp_path), cache_dir=tmp_path / "cache")
     assert database.facts() == ("compounds.tsv", 9, 3)
-    glucose = database.compound("cpd00027")
+    glucose = database.entry(COMPOUND, "cpd00027")
     assert glucose is not None
     assert (glucose.name, glucose.formula, glucose.charge, glucose.mass) == ("D-Glucose", "C6H12O6", 0, 180.0)
     assert glucose.aliases == {"Name": ["Glucose", "Dextrose"], "BiGG": ["glc__D"], "KEGG": ["C00031"]}
@@ -110,7 +112,7 @@ def test_a_folder_without_tables_is_no_source(tmp_path: Path) -> None:
 
 
 def test_an_unknown_name_finds_nothing(small: Database) -> None:
-    odd = small.compound("cpd11927")
+    odd = small.entry(COMPOUND, "cpd11927")
     assert odd is not None
     assert (odd.name, odd.formula, odd.charge, odd.mass, odd.aliases) == ('3"-odd', "", None, None, {})
 
@@ -123,9 +125,9 @@ def test_without_tables_the_models_of_cobrapy_are_read_and_cobrapy_is_not_import
 def test_the_shipped_models_name_the_common_compounds(shipped: Database) -> None:
     names = {item: entry.name for item, entry in shipped.compounds(["cpd00001", "cpd00007", "cpd00002"]).items()}
     assert names == {"cpd00001": "H2O", "cpd00007": "O2", "cpd00002": "ATP"}
-    kinase = shipped.reaction("rxn00148")
+    kinase = shipped.entry(REACTION, "rxn00148")
     assert kinase is not None
-    assert (kinase.name, kinase.ec_numbers, kinase.is_transport) == ("Pyruvate kinase", ("2.7.1.40",), False)
+    assert (kinase.name, kinase.ec_numbers, kinase.is_transport) == ("Pyruvate kinase", ["2.7.1.40"], False)
     assert kinase.equation.endswith("=> (1) cpd00002[c] + (1) cpd00020[c]")
     assert shipped.facts().total_compounds > 1_000
 
@@ -135,7 +137,7 @@ def test_the_shipped_models_name_the_common_compounds(shipped: Database) -> None
     [("water", "cpd00001"), ("oxygen", "cpd00007"), ("carbon dioxide", "cpd00011"), ("ammonia", "cpd00013")],
 )
 def test_the_shipped_models_are_searched_by_common_names(shipped: Database, query: str, first: str) -> None:
-    assert shipped.search_compounds(query, 5).entries[0][0].id == first
+    assert found(shipped, query)[0] == first
 
 
 def test_an_installed_distribution_is_found_and_not_imported(tmp_path: Path) -> None:
@@ -170,7 +172,7 @@ def test_tables_that_changed_are_read_anew_and_the_old_file_goes(small: Database
     small.facts()
     small_tables(tmp_path / "tables", compounds=COMPOUNDS.replace("D-Glucose", "Renamed"))
     again = Database(tmp_path / "tables", cache_dir=tmp_path / "cache")
-    glucose = again.compound("cpd00027")
+    glucose = again.entry(COMPOUND, "cpd00027")
     assert glucose is not None
     assert glucose.name == "Renamed"
     assert len(files_in(tmp_path / "cache")) == 1
@@ -219,10 +221,10 @@ def test_a_damaged_file_is_built_anew(damage: Callable[[Path], None], is_open: b
     else:
         first.close()  # idle connections would go on with what they have read
     damage(file)
-    glucose = first.compound("cpd00027")
+    glucose = first.entry(COMPOUND, "cpd00027")
     assert glucose is not None
     assert glucose.name == "D-Glucose"
-    assert first.search_compounds("dextrose", 5).total == 1
+    assert find_entries(first, COMPOUND, "dextrose", 5).total == 1
 
 
 def test_many_threads_that_ask_first_build_it_once(tmp_path: Path) -> None:
@@ -231,7 +233,7 @@ def test_many_threads_that_ask_first_build_it_once(tmp_path: Path) -> None:
 
     def ask(_: int) -> bool:
         together.wait(timeout=60)
-        return database.compound("cpd00027") is not None
+        return database.entry(COMPOUND, "cpd00027") is not None
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(ask, range(8)))
@@ -240,7 +242,7 @@ def test_many_threads_that_ask_first_build_it_once(tmp_path: Path) -> None:
 
 def test_processes_that_ask_first_wait_for_one_another(tmp_path: Path) -> None:
     small_tables(tmp_path / "tables")
-    code = "print(Database(Path(sys.argv[1]), cache_dir=Path(sys.argv[2])).compound('cpd00027').name)"
+    code = "print(Database(Path(sys.argv[1]), cache_dir=Path(sys.argv[2])).entry(COMPOUNDS, 'cpd00027').name)"
     command = [PYTHON, "-c", PROGRAM + code, str(tmp_path / "tables"), str(tmp_path / "cache")]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     assert [process.communicate(timeout=120)[0].strip() for process in running] == ["D-Glucose"] * 3
@@ -338,8 +340,8 @@ except DatabaseNotLoaded as error:
 # Look-ups and searches.
 
 
-def found(database: Database, query: str, limit: int = 5) -> list[str]:
-    return [entry.id for entry, _ in database.search_compounds(query, limit).entries]
+def found(database: Database, query: str, kind: AnyKind = COMPOUND, limit: int = 5) -> list[str]:
+    return [entry.id for entry, _ in find_entries(database, kind, query, limit).entries]
 
 
 @pytest.mark.parametrize(
@@ -373,21 +375,21 @@ def test_no_query_breaks_the_search(small: Database, tmp_path: Path) -> None:
     before = file.stat()
     for query in ('"', "'", "a AND", "*", "(", "NEAR(", "%", "_", "\\", "ü", "x" * 10_000, "-"):
         for around in ("", "glucose", "\x00", "\ud800"):
-            small.search_compounds(around + query + around, 5)
-            small.search_reactions(around + query + around, 5)
+            find_entries(small, COMPOUND, around + query + around, 5)
+            find_entries(small, REACTION, around + query + around, 5)
         assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns), query
 
 
 def test_a_search_that_finds_nothing_names_what_is_spelled_like_it(searched: Database) -> None:
-    hits = searched.search_compounds("glucoze", 5)
+    hits = find_entries(searched, COMPOUND, "glucoze", 5)
     assert (hits.entries, hits.total) == ([], 0)
     assert "Glucose" in hits.alike
 
 
 def test_a_search_returns_no_more_than_asked_and_counts_all(searched: Database) -> None:
-    hits = searched.search_compounds("o", 1)
+    hits = find_entries(searched, COMPOUND, "o", 1)
     assert len(hits.entries) == 1
-    hits = searched.search_reactions("phosphotransferase", 1)
+    hits = find_entries(searched, REACTION, "phosphotransferase", 1)
     assert (len(hits.entries), hits.total) == (1, 2)
 
 
@@ -395,13 +397,13 @@ def test_a_search_returns_no_more_than_asked_and_counts_all(searched: Database) 
     ("query", "first"), [("hexokinase", "rxn00216"), ("2.7.1.40", "rxn00148"), ("kin", "rxn00216")]
 )
 def test_a_reaction_is_found_by_name_and_ec_number(searched: Database, query: str, first: str) -> None:
-    assert searched.search_reactions(query, 5).entries[0][0].id == first
+    assert found(searched, query, REACTION)[0] == first
 
 
 def test_similar_ids_exist_and_are_of_the_same_kind(searched: Database) -> None:
-    assert searched.similar("cpd00028")[0] == "cpd00027"
-    assert searched.similar("rxn00149")[0] == "rxn00148"
-    assert searched.similar("x" * 10_000) == []
+    assert searched.similar(COMPOUND, "cpd00028")[0] == "cpd00027"
+    assert searched.similar(REACTION, "rxn00149")[0] == "rxn00148"
+    assert searched.similar(COMPOUND, "x" * 10_000) == []
 
 
 def test_elements_are_counted() -> None:
@@ -423,15 +425,15 @@ def test_elements_are_counted() -> None:
     ],
 )
 def test_compounds_are_found_by_any_id(shipped: Database, query: str, first: str) -> None:
-    assert shipped.search_compounds(query, 5).entries[0][0].id == first
+    assert found(shipped, query)[0] == first
 
 
 @pytest.mark.parametrize("query", ["rxn00148", "EC 2.7.1.40", "EC:2.7.1.40", "2.7.1.40"])
 def test_reactions_are_found_by_id_and_ec_number(shipped: Database, query: str) -> None:
-    assert shipped.search_reactions(query, 5).entries[0][0].id == "rxn00148"
+    assert found(shipped, query, REACTION)[0] == "rxn00148"
 
 
 def test_reactions_are_found_by_the_pathways_of_published_models(shipped: Database) -> None:
-    found = shipped.search_reactions("citric acid cycle", 50)
+    found = find_entries(shipped, REACTION, "citric acid cycle", 50)
     assert {label for _, label in found.entries} == {"Citric Acid Cycle"}
     assert found.total > 5

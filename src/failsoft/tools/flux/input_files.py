@@ -20,7 +20,7 @@ from failsoft.framework.text import bounded, quoted
 from failsoft.tools.files import FileFault, Files, open_roots, similar_files
 from failsoft.tools.files.reading import read
 
-_BYTES_AT_MOST = 64_000_000
+BYTES_AT_MOST = 64_000_000
 """Of a file, unpacked: several times the size of the largest published models."""
 _PATH_AT_MOST = 300
 _NAMES_TRIED = 100
@@ -85,7 +85,7 @@ class InputFiles:
         """
         try:
             with self._roots.resolve(path) as place:
-                data = read(place, bytes_at_most=_BYTES_AT_MOST, several_names=False).data
+                data = read(place, bytes_at_most=BYTES_AT_MOST, several_names=False).data
         except FileFault as fault:
             if fault.kind == "too_large":
                 raise _too_large(path) from fault
@@ -176,16 +176,16 @@ def _unusable(why: str, *, suggestion: str | None = None) -> InvalidParameter:
 def _unpacked(path: str, data: bytes) -> bytes:
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-            content = packed.read(_BYTES_AT_MOST + 1)
+            content = packed.read(BYTES_AT_MOST + 1)
     except (OSError, EOFError, ValueError) as error:
         raise InvalidInputFile.found(path, "gzip", "is not valid gzip", []) from error
-    if len(content) > _BYTES_AT_MOST:
+    if len(content) > BYTES_AT_MOST:
         raise _too_large(path)
     return content
 
 
 def _too_large(path: str) -> InvalidInputFile:
-    said = f"larger than {_BYTES_AT_MOST:,} bytes"
+    said = f"larger than {BYTES_AT_MOST:,} bytes"
     return InvalidInputFile.found(path, "", f"is {said}", [{"message": said}])
 
 

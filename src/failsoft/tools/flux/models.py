@@ -217,7 +217,8 @@ async def load_model(flux: FluxParts, call: Call, name: ShippedName = None, path
     if path is not None:
         published = f"Published models are loaded by `name`: {', '.join(SHIPPED_MODELS)}."
         data = await flux.runtime.threads.run(lambda: flux.files.read(path, otherwise=published))
-        recipe = Recipe(await flux.compute(call, work.read_model, path, data))
+        found = await flux.compute(call, work.read_model, path, data)
+        recipe = Recipe(found["base"])
         origin = f"file: {bounded(path, 200)}"
     else:
         recipe = Recipe.shipped(str(name))

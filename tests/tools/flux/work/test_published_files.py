@@ -36,11 +36,6 @@ def is_read_by_cobra(text: str) -> bool:
     return len(read_sbml_model(text).reactions) == len(textbook().reactions)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="SBML whose species have no boundaryCondition, as CarveMe writes it, is refused, though COBRApy reads it",
-)
 def test_species_without_a_boundary_condition_are_read_as_by_cobra(lab: Lab, rooted: Flux) -> None:
     text = re.sub(r' boundaryCondition="(?:true|false)"', "", written())
     if not is_read_by_cobra(text):
@@ -51,11 +46,6 @@ def test_species_without_a_boundary_condition_are_read_as_by_cobra(lab: Lab, roo
     assert (answer["success"], answer.get("num_reactions")) == (True, 95)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="SBML with a group whose id is no SBML id, as gapseq writes it, is refused, though COBRApy reads it",
-)
 def test_a_group_with_an_id_of_another_form_is_read_as_by_cobra(lab: Lab, rooted: Flux) -> None:
     text, count = re.subn(r'groups:id="[^"]*"', 'groups:id="|PWY-1042| glycolysis IV"', written())
     if not count or not is_read_by_cobra(text):
@@ -66,12 +56,6 @@ def test_a_group_with_an_id_of_another_form_is_read_as_by_cobra(lab: Lab, rooted
     assert (answer["success"], answer.get("num_reactions")) == (True, 95)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="a MAT file without a model is answered with the representation of a Python object and its address; the "
-    "answer should speak of the file",
-)
 def test_a_mat_file_without_a_model_is_explained_without_python_objects(lab: Lab, rooted: Flux) -> None:
     from scipy.io import savemat  # noqa: PLC0415 - beside COBRApy
 
@@ -82,12 +66,6 @@ def test_a_mat_file_without_a_model_is_explained_without_python_objects(lab: Lab
     assert not re.search(r" at 0x[0-9a-f]+|BytesIO", f"{error['message']} {error['details']}")
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="reactions without bounds in SBML get bounds of -1000 and 1000, of which only a log of the worker tells; "
-    "the answer should warn",
-)
 def test_bounds_that_are_assumed_on_reading_are_a_warning(lab: Lab, rooted: Flux) -> None:
     text = re.sub(r' fbc:(?:lower|upper)FluxBound="[^"]*"', "", written())
     (root,) = rooted.roots

@@ -4,132 +4,104 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import math
-import re
+import resource
+import struct
+import warnings
+import zlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import Any, Literal
 
 import cobra
 import cobra.io
 from cobra.io.dict import model_from_dict
 from cobra.io.json import JSON_SPEC
+from cobra.io.mat import from_mat_struct
 
 from failsoft.framework.errors import NextStep, ResultTooLarge
-from failsoft.framework.errors.vocabulary import PicklableError
 from failsoft.framework.text import bounded, plain, quoted
-from failsoft.tools.flux.input_files import InvalidInputFile
+from failsoft.tools.flux.input_files import BYTES_AT_MOST, InvalidInputFile
 from failsoft.tools.flux.store import Recipe
 from failsoft.tools.flux.work.making import model_of, packed
-
-_TEXT_AT_MOST = 300
-_ERROR = 2
-"""The least severity of libSBML that makes a file unusable."""
-_ELEMENT = re.compile(r"<([A-Za-z]+)>")
-_ID = re.compile(r"(?:id|<[A-Za-z]+>) '([^']+)'")
-_RULE = re.compile(r"^(?:.*? )?Reference: .*? Section [0-9.]+(?: |$)")
-"""What libSBML quotes of the specification; what follows it is about this file."""
-Fault = dict[str, Any]
-
-
-class FileFaultError(PicklableError):
-    """A file is not in its format.
-
-    Args:
-        *faults: Each with a `message`, and where known with `line`, `element` and `id`.
-    """
-
-    def __init__(self, *faults: Fault) -> None:
-        super().__init__(*faults)
-        self.faults = list(faults)
-
-
-def read_sbml(data: bytes) -> cobra.Model:
-    """Return the model of an SBML file.
-
-    Raises:
-        FileFaultError: It is malformed, or refers to what it does not define.
-    """
-    import libsbml  # noqa: PLC0415 - large, and one format needs it
-
-    if b"<!DOCTYPE" in data[:10_000] or b"<!ENTITY" in data:
-        raise FileFaultError({"message": "it has a document type declaration, which SBML does not use"})
-    text = data.decode("utf-8")
-    document = libsbml.readSBMLFromString(text)
-    faults = list(_errors(document))
-    if not faults and document.getModel() is None:
-        faults = [{"line": 1, "element": "sbml", "message": "there is no model in it"}]
-    if faults:
-        raise FileFaultError(*faults)
-    try:
-        model: cobra.Model = cobra.io.read_sbml_model(text)
-    except Exception as error:
-        # cobra says only that something is wrong. The checks of libSBML are stricter than cobra, so they come after.
-        for kind in (libsbml.LIBSBML_CAT_UNITS_CONSISTENCY, libsbml.LIBSBML_CAT_MODELING_PRACTICE):
-            document.setConsistencyChecks(kind, False)  # noqa: FBT003 - libSBML has no names for its arguments
-        document.checkConsistency()
-        faults = [*_bounds(document), *_errors(document)]
-        if not faults:
-            raise
-        raise FileFaultError(*faults) from error
-    return model
-
-
-def _errors(document: Any) -> Iterator[Fault]:
-    """Yield what libSBML has found so far."""
-    for index in range(document.getNumErrors()):
-        error = document.getError(index)
-        if error.getSeverity() >= _ERROR:
-            whole = " ".join(error.getMessage().split())
-            about = _RULE.sub("", whole) or whole
-            fault: Fault = {"line": error.getLine()}
-            element, name = _ELEMENT.search(about), _ID.search(about)
-            fault |= {"element": element[1]} if element is not None else {}
-            fault |= {"id": bounded(name[1], 100)} if name is not None else {}
-            yield {**fault, "message": bounded(about, _TEXT_AT_MOST)}
-
-
-def _bounds(document: Any) -> Iterator[Fault]:
-    """Yield the reactions whose lower bound is above the upper one."""
-    model = document.getModel()
-    for reaction in model.getListOfReactions():
-        plugin = reaction.getPlugin("fbc")
-        names = () if plugin is None else (plugin.getLowerFluxBound(), plugin.getUpperFluxBound())
-        found = [model.getParameter(name) for name in names]
-        if found and None not in found and found[0].getValue() > found[1].getValue():
-            message = f"has the bounds [{found[0].getValue():g}, {found[1].getValue():g}]"
-            yield {"line": reaction.getLine(), "element": "reaction", "id": reaction.getId(), "message": message}
-
+from failsoft.tools.flux.work.sbml import Fault, FileFaultError, read_sbml
 
 FORMATS = {".xml": "sbml", ".sbml": "sbml", ".json": "json", ".mat": "mat", ".yml": "yaml", ".yaml": "yaml"}
 """Format by the ending of the name, without `.gz`."""
+_TEXT_AT_MOST = 300
+_REPORTS_AT_MOST = 10
+_MEMORY_AT_MOST = 1_000_000_000
+"""Bytes that reading a file other than SBML may allocate: a MAT file of 200 bytes can ask for gigabytes."""
+_MAT_HEADER = 128
+_MAT_COMPRESSED = 15
+_CHUNK = 1 << 20
+_MAT_FIELDS = frozenset({"rxns", "mets", "S", "lb", "ub"})
 
 
 def read_model(path: str, data: bytes) -> dict[str, Any]:
-    """Return the base of a recipe that keeps the model of a file: a task.
+    """Return the base of a recipe that keeps the model of a file, and what COBRApy reported on reading it: a task.
 
     Args:
         path: Its name, for the format and for errors.
         data: Its content, unpacked.
 
     Raises:
-        INVALID_INPUT_FILE: It is not a valid model, with the faults.
+        INVALID_INPUT_FILE: COBRApy cannot read it, or no solver could solve it, with the faults.
     """
     ending = "." + path.casefold().removesuffix(".gz").rpartition(".")[2]
     kind = FORMATS.get(ending)
+    if kind is None:
+        raise _invalid(path, "model", [{"message": f"the name ends in none of {', '.join(FORMATS)}"}])
     try:
-        if kind is None:
-            raise FileFaultError({"message": f"the name ends in none of {', '.join(FORMATS)}"})  # noqa: TRY301 - one place
-        model = _READERS[kind](data)
+        # Out of memory, libSBML would end the process; its files are bounded by their elements.
+        with _reports() as reports, nullcontext() if kind == "sbml" else _limited_memory():
+            model = _READERS[kind](data)
         faults = _model_faults(model)
-        if faults:
-            raise FileFaultError(*faults)  # noqa: TRY301 - the same
+        content = packed(cobra.io.model_to_dict(model), direction=model.objective_direction)
     except FileFaultError as error:
-        raise _invalid(path, kind or "model", error.faults) from None
-    except Exception as error:
-        # cobra raises KeyError, AttributeError, CobraSBMLError and others.
-        fault = {"message": bounded(f"{type(error).__name__}: {error}", _TEXT_AT_MOST)}
-        raise _invalid(path, kind or "model", [fault]) from error
-    return packed(cobra.io.model_to_dict(model), direction=model.objective_direction)
+        faults = error.faults
+    except Exception as error:  # noqa: BLE001 - cobra raises KeyError, AttributeError, CobraSBMLError and others
+        faults = [{"message": _reason(error)}]
+    if faults:
+        raise _invalid(path, kind, faults)
+    return {"base": content, "warnings": reports}
+
+
+@contextmanager
+def _reports() -> Iterator[list[str]]:
+    """Collect what COBRApy logs and warns of: one sentence for each place in its code that does, with the count."""
+    found: dict[tuple[str, int], list[str]] = {}
+    sentences: list[str] = []
+
+    class Collecting(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            found.setdefault((record.pathname, record.lineno), []).append(record.getMessage())
+
+    handler = Collecting(logging.WARNING)
+    logger = logging.getLogger("cobra")
+    logger.addHandler(handler)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            yield sentences
+    finally:
+        logger.removeHandler(handler)
+    for item in caught:
+        found.setdefault((item.filename, item.lineno), []).append(str(item.message))
+    for texts in list(found.values())[:_REPORTS_AT_MOST]:
+        more = f", and {len(texts) - 1} more of this kind" if len(texts) > 1 else ""
+        sentences.append(f"COBRApy reports: {quoted(texts[0].replace(chr(34), chr(39)))}{more}.")
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(error, MemoryError):
+        return f"reading it takes more than {_MEMORY_AT_MOST:,} bytes of memory"
+    cause = error.__cause__ or error  # what cobra raises on SBML says only that something went wrong
+    return bounded(f"{type(cause).__name__}: {cause}", _TEXT_AT_MOST)
 
 
 def _invalid(path: str, kind: str, faults: list[Fault]) -> InvalidInputFile:
@@ -151,42 +123,72 @@ def _json(data: bytes) -> cobra.Model:
 
 def _yaml(data: bytes) -> cobra.Model:
     from ruamel.yaml import YAML  # noqa: PLC0415 - one format needs it
+    from ruamel.yaml.composer import Composer  # noqa: PLC0415 - the same
     from ruamel.yaml.error import YAMLError  # noqa: PLC0415 - the same
+    from ruamel.yaml.events import AliasEvent  # noqa: PLC0415 - the same
 
+    class WithoutAliases(Composer):
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.parser.check_event(AliasEvent):  # they can multiply
+                line = self.parser.peek_event().start_mark.line + 1
+                raise FileFaultError({"line": line, "message": "aliases are not supported"})
+            return super().compose_node(parent, index)
+
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Composer = WithoutAliases
     try:
-        content = YAML(typ="safe", pure=True).load(io.BytesIO(data))
+        content = yaml.load(io.BytesIO(data))
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = {} if mark is None else {"line": mark.line + 1}
-        raise FileFaultError(
-            {**line, "message": bounded(str(getattr(error, "problem", error)), _TEXT_AT_MOST)}
-        ) from None
-    return _from_content(_plain(content))
+        message = bounded(str(getattr(error, "problem", error)), _TEXT_AT_MOST)
+        raise FileFaultError({**line, "message": message}) from None
+    return _from_content(content)
 
 
 def _mat(data: bytes) -> cobra.Model:
-    model: cobra.Model = cobra.io.load_matlab_model(io.BytesIO(data))
-    return model
+    from scipy.io import loadmat  # noqa: PLC0415 - one format needs it
+
+    _require_small(data)
+    variables = {name: item for name, item in loadmat(io.BytesIO(data)).items() if not name.startswith("__")}
+    for name, item in sorted(variables.items()):
+        if set(getattr(item, "dtype", item).names or ()) >= _MAT_FIELDS:
+            return from_mat_struct(item, model_id=name)
+    fields = ", ".join(sorted(_MAT_FIELDS))
+    raise FileFaultError({"element": "model", "message": f"none of its variables is a struct with the fields {fields}"})
+
+
+def _require_small(data: bytes) -> None:
+    """Refuse a MAT file whose compressed variables unpack to more than a file may have, before they are read."""
+    order = "<" if data[_MAT_HEADER - 2 : _MAT_HEADER] == b"IM" else ">"
+    place, room = _MAT_HEADER, BYTES_AT_MOST
+    while place + 8 <= len(data):
+        kind, size = struct.unpack_from(f"{order}II", data, place)
+        place += 8 + size
+        rest = data[place - size : place] if kind == _MAT_COMPRESSED else b""
+        unpacking = zlib.decompressobj()
+        while rest:
+            room -= len(unpacking.decompress(rest, _CHUNK))
+            if room < 0:
+                raise FileFaultError({"message": f"it unpacks to more than {BYTES_AT_MOST:,} bytes"})
+            rest = unpacking.unconsumed_tail
 
 
 _READERS: Mapping[str, Callable[[bytes], cobra.Model]] = {"sbml": read_sbml, "json": _json, "mat": _mat, "yaml": _yaml}
 
 
-def _plain(content: Any, seen: set[int] | None = None) -> Any:
-    """Return YAML's ordered maps, which cobra writes, as dictionaries; aliases, which can multiply, are refused."""
-    seen = set() if seen is None else seen
-    if isinstance(content, (list, Mapping)):
-        if id(content) in seen:
-            raise FileFaultError({"message": "aliases are not supported"})
-        seen.add(id(content))
-    if isinstance(content, Mapping):
-        return {key: _plain(value, seen) for key, value in content.items()}
-    if isinstance(content, (list, tuple)):
-        is_pairs = content and all(isinstance(item, tuple) and len(item) == 2 for item in content)  # noqa: PLR2004 - a pair
-        if is_pairs:
-            return {key: _plain(value, seen) for key, value in content}
-        return [_plain(item, seen) for item in content]
-    return content
+@contextmanager
+def _limited_memory() -> Iterator[None]:
+    """Raise MemoryError in this block where a file asks for too much; on Linux only."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    with suppress(OSError):
+        used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * resource.getpagesize()
+        limit = used + _MEMORY_AT_MOST
+        resource.setrlimit(resource.RLIMIT_DATA, (limit if soft == resource.RLIM_INFINITY else min(limit, soft), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
 def _from_content(content: Any) -> cobra.Model:
@@ -236,10 +238,8 @@ LISTS = ("reactions", "metabolites", "genes")
 _ENTRIES_PER_PAGE = 200
 _BOUNDS = frozenset({"lower_bound", "upper_bound"})
 _ENDINGS = {"json": ".json", "sbml": ".xml"}
-_DIRECTION = (
-    "The objective is to be minimized. COBRApy's JSON cannot say so: after loading the file with COBRApy set "
-    "objective_direction to min; load_model does it by itself."
-)
+_MINIMIZED = {"objective_direction": "min"}
+_DIRECTION = "COBRApy's JSON cannot say that the objective is minimized: set objective_direction to min after loading."
 
 
 def export(
@@ -264,7 +264,8 @@ def export(
         size = len(json.dumps(whole))
         if bytes_at_most is not None and size > bytes_at_most:
             page = {"model_id": model_id, "section": LISTS[0], "offset": 0, "limit": _ENTRIES_PER_PAGE}
-            raise _too_large(NextStep("export_model_json", page), size, bytes_at_most)
+            step = NextStep("export_model_json", page)
+            raise ResultTooLarge(size_bytes=size, limit_bytes=bytes_at_most, next_step=step)
         return {"section": section, "model": whole, **totals}
     shown = LISTS if section == "all" else (section,)
     wanted = max(len(whole[name]) for name in shown) if limit is None else limit
@@ -301,15 +302,15 @@ def export_text(
     if bytes_at_most is not None:
         size = len(json.dumps(text))
         if size > bytes_at_most:
-            step = {"model_id": model_id, "format": form, "path": f"{model_id}{_ENDINGS[form]}"}
-            raise _too_large(NextStep("export_model", step), size, bytes_at_most)
+            whole = {"model_id": model_id, "format": form, "path": f"{model_id}{_ENDINGS[form]}"}
+            step = NextStep("export_model", whole)
+            raise ResultTooLarge(size_bytes=size, limit_bytes=bytes_at_most, next_step=step)
     return {"text": text, "warnings": [_DIRECTION] if form == "json" and model.objective_direction == "min" else []}
 
 
 def _content(model: cobra.Model) -> dict[str, Any]:
     """Return a model as cobra's JSON, with the direction of its objective, which that lacks, where it is `min`."""
-    content: dict[str, Any] = cobra.io.model_to_dict(model)
-    return content if model.objective_direction == "max" else {**content, "objective_direction": "min"}
+    return {**cobra.io.model_to_dict(model), **({} if model.objective_direction == "max" else _MINIMIZED)}
 
 
 def _fitting(lists: list[list[Any]], bytes_at_most: int | None) -> int:
@@ -337,7 +338,3 @@ def _clean(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
-
-
-def _too_large(step: NextStep, size: int, bytes_at_most: int) -> ResultTooLarge:
-    return ResultTooLarge(size_bytes=size, limit_bytes=bytes_at_most, next_step=step, effect="none")

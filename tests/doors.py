@@ -191,7 +191,7 @@ HOMES = {
     "failsoft.tools.flux.work.homology": "all_of, any_of, gene_ids, search as diamond_search",
     "failsoft.tools.flux.work.making": "model_of, packed",
     "failsoft.tools.flux.work.network": (
-        "Network, NetworkMetabolite, NetworkReaction, candidates, network_of, read_network, shipped_universe"
+        "Network, NetworkMetabolite, NetworkReaction, candidates, network_of, sbml_universe, shipped_universe"
     ),
     "failsoft.tools.flux.work.shortage": "Shortage, shortage_of",
     "failsoft.tools.flux.work.solver": "Column, LinearProblem, solve",

@@ -32,7 +32,7 @@ def network(**reactions: doors.NetworkReaction) -> doors.Network:
 @cache
 def textbook() -> doors.Network:
     with as_file(files("cobra.data") / "textbook.xml.gz") as file:
-        return doors.read_network(file)
+        return doors.sbml_universe(file)
 
 
 def inner() -> list[str]:

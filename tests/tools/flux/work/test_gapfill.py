@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from failsoft.tools.flux import Flux
 from tests.programs.flux import IN_FLUX
 from tests.tools.flux.lab import AEROBIC, Lab
+from tests.tools.flux.small_data import textbook
 
 pytestmark = IN_FLUX
 
@@ -97,20 +99,64 @@ def test_a_nutrient_that_is_missing_is_named_and_then_it_grows(lab: Lab, tool: F
     assert_that_a_missing_nutrient_is_named_and_then_it_grows(lab, tool, gappy, "cpd00013")
 
 
-def test_a_target_that_is_too_high_leads_to_one_that_is_not(lab: Lab, tool: Flux, gappy: str) -> None:
-    error = fill(lab, tool, gappy, lab.fed(tool), target_growth=9.0)
+def test_a_target_that_is_too_high_is_not_lowered_by_a_step_but_by_the_caller(lab: Lab, tool: Flux, gappy: str) -> None:
+    media = lab.fed(tool)
+    error = fill(lab, tool, gappy, media, target_growth=9.0)
     assert error["error_code"] == "GAPFILL_INFEASIBLE"
-    assert 0.8 < error["details"]["growth_at_most"] < 2
-    assert follow(lab, tool, error)["growth_rate"] > 0.7
+    most = error["details"]["growth_at_most"]
+    assert 0.8 < most < 2
+    assert "next_step" not in error
+    (lower,) = [text for text in error["suggestions"] if "target_growth" in text]
+    reachable = float(lower.split("target_growth ")[1].split()[0])
+    assert 0.98 * most < reachable < most
+    assert "in place of 9" in lower
+    assert fill(lab, tool, gappy, media, target_growth=reachable)["growth_rate"] >= reachable - 1e-6
 
 
-def test_a_nutrient_that_is_too_scarce_is_named_as_the_medium_does(lab: Lab, tool: Flux, gappy: str) -> None:
+def test_a_target_that_the_caller_did_not_set_is_lowered_by_a_step_that_says_so(
+    lab: Lab, tool: Flux, gappy: str
+) -> None:
+    media = lab.fed(tool, cpd00013=[-0.01, 1000.0])  # ammonium for a growth of 0.002
+    error = fill(lab, tool, gappy, media)
+    reachable = error["next_step"]["arguments"]["target_growth"]
+    assert 0.001 < reachable < 0.002
+    assert any(f"target_growth {reachable:g} in place of 0.01" in text for text in error["suggestions"])
+    assert follow(lab, tool, error)["growth_rate"] >= reachable - 1e-6
+
+
+def test_a_nutrient_that_is_too_scarce_is_named_as_the_medium_does_with_the_bounds_that_suffice(
+    lab: Lab, tool: Flux, gappy: str
+) -> None:
     given = {"compounds": ["glc__D", "o2", "nh4", "pi", "h2o", "h"], "custom_bounds": {"glc__D": [-1.0, 1000.0]}}
     media_id = lab.call(tool, "build_media", given)["media_id"]
     error = fill(lab, tool, gappy, media_id, target_growth=0.5)
     assert [item["compound_id"] for item in error["details"]["missing_nutrients"]] == ["glc__D"]
-    assert error["next_step"]["tool"] == "gapfill_model"
-    assert follow(lab, tool, error)["success"]
+    (more,) = [text for text in error["suggestions"] if "custom_bounds" in text]
+    given["custom_bounds"] = json.loads(more.split("custom_bounds ")[1])
+    media_id = lab.call(tool, "build_media", given)["media_id"]
+    assert fill(lab, tool, gappy, media_id, target_growth=0.499)["success"]
+
+
+def test_the_least_target_still_asks_for_growth(lab: Lab, tool: Flux, gappy: str) -> None:
+    filled = fill(lab, tool, gappy, lab.fed(tool), target_growth=1e-9)
+    assert filled["num_reactions_added"] == 2
+    assert filled["growth_rate"] > 1e-5
+
+
+def test_gaps_of_a_model_that_minimizes_are_filled_for_its_biomass(lab: Lab, rooted: Flux) -> None:
+    model = textbook()
+    model.remove_reactions(["ENO"])
+    model.objective = "EX_etoh_e"
+    model.objective_direction = "min"
+    filled = fill(lab, rooted, lab.read(rooted, model), "minimal_aerobic", target_growth=0.5)
+    assert [item["id"] for item in filled["reactions_added"]] == ["ENO"]
+    assert any("Biomass_Ecoli_core, not" in text for text in filled["metadata"]["warnings"])
+    (step,) = filled["next_steps"]
+    grown = lab.call(rooted, step["tool"], step["arguments"])
+    assert grown["objective"] == "Biomass_Ecoli_core"
+    assert grown["growth_rate"] == pytest.approx(filled["growth_after"], abs=1e-7)
+    own = lab.call(rooted, "run_fba", {"model_id": filled["model_id"], "media_id": "minimal_aerobic"})
+    assert (own["objective"], own["objective_value"]) == ("EX_etoh_e", 0.0)
 
 
 def test_a_model_without_biomass_has_nothing_to_fill_for(lab: Lab, tool: Flux) -> None:

@@ -14,12 +14,6 @@ from tests.tools.flux.small_data import textbook
 pytestmark = IN_FLUX
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="gapfill_model reports a growth of 0 before and after for a model whose growth has no limit, as for every "
-    "problem without an optimum; it should say that growth is unbounded",
-)
 def test_growth_without_a_limit_is_not_reported_as_none(lab: Lab, rooted: Flux) -> None:
     model = textbook()
     for reaction in model.reactions:
@@ -35,11 +29,6 @@ def test_growth_without_a_limit_is_not_reported_as_none(lab: Lab, rooted: Flux) 
     assert not filled["success"] or filled["growth_before"] > 0
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="gapfill_model of a model that minimizes succeeds with no reaction and a growth of 0, below the target",
-)
 def test_a_model_that_minimizes_is_not_said_to_reach_the_target_at_its_minimum(lab: Lab, rooted: Flux) -> None:
     model = textbook()
     model.objective = "EX_etoh_e"

@@ -76,26 +76,37 @@ MaxComplexity = Annotated[int, Field(ge=1, le=1_000, description="Reactions that
 _COMPLEXITY_AT_MOST = 1_000
 
 
-def guided(
+def next_gapfill_step(
     error: GapfillInfeasible | MaxComplexityExceeded, call: CallContext, medium: Medium
 ) -> GapfillInfeasible | MaxComplexityExceeded:
-    """Return the error with its next step: a complete medium, a reachable target, or a higher complexity limit."""
+    """Return the error with its next step: a complete medium, or a higher complexity limit.
+
+    A target that the caller has set is not lowered by a step, since that would be another question: what could be asked
+    instead is a suggestion.
+    """
     if isinstance(error, MaxComplexityExceeded):
         if error.reactions_needed <= _COMPLEXITY_AT_MOST:
             error.next_step = NextStep(call.operation, {**call.params, "max_complexity": error.reactions_needed})
         return error
-    lacking = [str(item["compound_id"]) for item in error.missing_nutrients or () if "compound_id" in item]
+    lacking = {str(item["compound_id"]): item for item in error.missing_nutrients or () if "compound_id" in item}
     new = [compound for compound in lacking if compound not in medium.compounds]
     if new and medium.others is None:
         error.next_step = NextStep("build_media", extended(medium, new))
     elif error.growth_at_most:
         # Rounded down, since at the very maximum the solver's tolerances decide.
-        error.next_step = NextStep(call.operation, {**call.params, "target_growth": _below(error.growth_at_most)})
+        reachable = float(f"{error.growth_at_most * 0.99:.3g}")
+        error.suggestions = [
+            *(
+                f'Let in more {item["name"]}: custom_bounds {{"{compound}": '
+                f"[{medium.compounds[compound][0] - item['uptake']:.4g}, {medium.compounds[compound][1]:.4g}]}}"
+                for compound, item in lacking.items()
+                if compound in medium.compounds
+            ),
+            f"Ask for less growth: target_growth {reachable:g} in place of {error.target_growth:g}",
+        ]
+        if "target_growth" not in call.params:
+            error.next_step = NextStep(call.operation, {**call.params, "target_growth": reachable})
     return error
-
-
-def _below(growth: float) -> float:
-    return float(f"{growth * 0.99:.3g}")
 
 
 @operation(open_world=False, destructive=False, timeout=BUILDING_S, verify_with="list_models", title="Fill gaps")
@@ -109,22 +120,30 @@ async def gapfill_model(
 ) -> GapfilledModel:
     """Add as few reactions to a model as let it grow on a medium, and return the new model's id."""
     parent = await flux.models.model(call, model_id)
-    medium = (await flux.models.media(call, media_id)).medium
+    conditions = await flux.conditions(call, model_id, media_id)
     universe = await flux.runtime.threads.run(lambda: universe_of(flux, parent.recipe.base))
-    ids = {"model_id": model_id, "media_id": media_id}
-    arguments = parent.recipe, ids, medium, target_growth, max_complexity, universe
+    arguments = parent.recipe, conditions, target_growth, max_complexity, universe
     try:
         filled = await flux.compute(call, work.gapfill_model, *arguments)
     except (GapfillInfeasible, MaxComplexityExceeded) as error:
-        raise guided(error, call, medium) from None
+        raise next_gapfill_step(error, call, conditions.medium or Medium({})) from None
     facts = {**parent.facts, "parent": model_id, **filled["facts"]}
-    recipe = parent.recipe.then(filled["step"]) if filled["reactions"] else parent.recipe
+    recipe = parent.recipe if filled["step"] is None else parent.recipe.then(filled["step"])
     record = await flux.models.add_model(call, recipe, facts, name=parent.name, suffix=".gf")
-    growth = filled["answer"]["growth_after"]
-    ids = {"model_id": record.model_id, "media_id": media_id}
-    steps = [{"tool": "run_fba", "arguments": ids, "why": "the fluxes of the new model"}]
-    count = len(filled["reactions"])
-    added = "1 more reaction" if count == 1 else f"{count} more reactions"
-    text = f"With {added} the model grows at {growth:.4g} per hour on {media_id}."
-    more = {**ids, **filled["answer"], "interpretation": text, "next_steps": steps}
-    return cast("GapfilledModel", {**listed(record), **more})
+    again = {"model_id": record.model_id, "media_id": media_id}
+    again |= {} if filled["objective"] is None else {"objective": filled["objective"]}
+    return cast(
+        "GapfilledModel",
+        {
+            **listed(record),
+            "media_id": media_id,
+            "growth_before": filled["growth_before"],
+            "growth_after": filled["growth_after"],
+            "growth_rate": filled["growth_after"],
+            "num_reactions_added": len(filled["reactions_added"]),
+            "reactions_added": filled["reactions_added"],
+            "universe": filled["universe"],
+            "interpretation": filled["interpretation"],
+            "next_steps": [{"tool": "run_fba", "arguments": again, "why": "the fluxes of the new model"}],
+        },
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
-from failsoft.tools.flux.conditions import Conditions, Medium
+from failsoft.tools.flux.conditions import Conditions
 from failsoft.tools.flux.store import Recipe, Step
 
 T = TypeVar("T")
@@ -85,17 +85,12 @@ def delete(
 
 
 def gapfill_model(
-    recipe: Recipe,
-    ids: Mapping[str, str],
-    medium: Medium,
-    target: float,
-    max_complexity: int,
-    universe: Mapping[str, str],
+    recipe: Recipe, conditions: Conditions, target: float, max_complexity: int, universe: Mapping[str, str]
 ) -> dict[str, Any]:
     """See `gapfill`."""
     from failsoft.tools.flux.work import gapfill
 
-    return gapfill.gapfill(recipe, ids, medium, target, max_complexity, universe)
+    return gapfill.gapfill(recipe, conditions, target, max_complexity, universe)
 
 
 def build_model(order: Mapping[str, Any], sequences: Mapping[str, str], functions: Mapping[str, str]) -> dict[str, Any]:

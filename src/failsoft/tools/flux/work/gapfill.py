@@ -9,55 +9,63 @@ from pathlib import Path
 from typing import Any
 
 import cobra
+from cobra.util.solver import linear_reaction_coefficients
 
 from failsoft.framework.text import enumerated
-from failsoft.tools.flux.conditions import Medium, bounds_to_json
+from failsoft.tools.flux.conditions import Conditions, Medium, bounds_to_json
 from failsoft.tools.flux.failures import GapfillInfeasible, MaxComplexityExceeded, ObjectiveNotFound
-from failsoft.tools.flux.store import Recipe, Step
+from failsoft.tools.flux.store import Recipe
+from failsoft.tools.flux.work.diagnosis import unbounded
 from failsoft.tools.flux.work.exchanges import apply_medium, surroundings_of
-from failsoft.tools.flux.work.facts import free_energy, model_facts, objective_of
+from failsoft.tools.flux.work.facts import biomass_reactions, free_energy, model_facts, objective_of
 from failsoft.tools.flux.work.filling import GROWS_AT, Filled, GapfillProblem, fill
 from failsoft.tools.flux.work.making import model_of
-from failsoft.tools.flux.work.network import Network, candidates, network_of, sbml_universe, shipped_universe
+from failsoft.tools.flux.work.network import (
+    Network,
+    candidates,
+    is_biomass,
+    network_of,
+    sbml_universe,
+    shipped_universe,
+)
 from failsoft.tools.flux.work.shortage import Shortage, shortage_of
+from failsoft.tools.flux.work.solver import rounded, solve
 from failsoft.tools.flux.workers.worker import progress, remaining_s
 
 _NAMED_AT_MOST = 5
 _ANSWER_S = 2.0
 """Seconds of the call's time that are kept for the answer."""
+_LEAST_GROWTH = 1e-5
+"""The least growth that the tolerances of the solver leave certain."""
 
 
 def gapfill(
-    recipe: Recipe,
-    ids: Mapping[str, str],
-    medium: Medium,
-    target: float,
-    max_complexity: int,
-    universe: Mapping[str, str],
+    recipe: Recipe, conditions: Conditions, target: float, max_complexity: int, universe: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return the step that adds reactions to a model, its growth with them, and facts about them: a task.
 
     Args:
         recipe: The model.
-        ids: `model_id` and `media_id`, for errors.
-        medium: The medium.
+        conditions: On which medium it is to grow.
         target: Growth to reach, per hour.
         max_complexity: Reactions that may be added.
         universe: `{"source": "shipped"}`, or with the file or the folder of the other sources.
 
     Raises:
-        OBJECTIVE_NOT_FOUND: The model has no reaction to optimize, or several.
+        OBJECTIVE_NOT_FOUND: Nothing says which reaction is growth.
+        FBA_UNBOUNDED: Nothing limits growth.
         GAPFILL_INFEASIBLE: No reactions help.
         MAX_COMPLEXITY_EXCEEDED: Too many are needed.
         COBRAPY_SOLVER_ERROR: The solver met numerical trouble, or found no result in time.
     """
     model = model_of(recipe)
-    objective = _objective(model, ids["model_id"])
+    objective = _objective(model, conditions.model_id)
+    medium = conditions.medium or Medium({})
     progress(0, 5, "Reading the universe of reactions")
     known = _universe(universe)
     with model:
         applied = apply_medium(model, medium)
-        before = _growth(model)
+        before = _growth(model, objective, conditions)
         network = network_of(model)
     around = surroundings_of(model)
     names = {item.reaction_id: item.compound for item in around.exchanges}
@@ -65,7 +73,7 @@ def gapfill(
     additional = candidates(network, known, medium, applied.unused)
     left = remaining_s()
     deadline = math.inf if left is None else time.monotonic() + max(1.0, left - _ANSWER_S)
-    problem = GapfillProblem(network.reactions, additional, objective, target, deadline)
+    problem = GapfillProblem(network.reactions, additional, objective, max(target, _LEAST_GROWTH), deadline)
     answer = fill(problem, lambda done, _total, message: progress(1 + done, 5, message))
     if not isinstance(answer, Filled):
         progress(2, 5, "Looking for what is missing")
@@ -76,39 +84,57 @@ def gapfill(
             {objective: 1.0},
             joined.exchanges,
             names,
-            target=target,
+            target=problem.target,
             deadline=deadline,
         )
         for item in found.nutrients:  # no step shall add a compound under a second id
             item.update({"compound_id": given[item["exchange"]]} if item["exchange"] in given else {})
-        raise _infeasible(problem, found, ids, medium, answer.growth_at_most, max_complexity)
+        raise _infeasible(problem, found, conditions, answer.growth_at_most, max_complexity)
     if len(answer.reactions) > max_complexity:
         raise MaxComplexityExceeded(
             reactions_needed=len(answer.reactions), max_complexity=max_complexity, reactions=answer.reactions[:50]
         )
-    added_network = Network(known.metabolites, {**known.reactions, **additional})
     step = {
         "kind": "add",
-        "media_id": ids["media_id"],
-        "medium": _medium_to_json(medium),
-        **added_network.to_cobra(answer.reactions),
+        "media_id": conditions.media_id,
+        "medium": {
+            "compounds": {name: bounds_to_json(*bounds) for name, bounds in medium.compounds.items()},
+            "others": None if medium.others is None else bounds_to_json(*medium.others),
+        },
+        **Network(known.metabolites, additional).to_cobra(answer.reactions),
     }
-    return _result(recipe, step, answer, medium, universe, before)
-
-
-def _medium_to_json(medium: Medium) -> dict[str, Any]:
-    """Return the medium as the step keeps it: what the gaps were filled for."""
     return {
-        "compounds": {name: bounds_to_json(*bounds) for name, bounds in medium.compounds.items()},
-        "others": None if medium.others is None else bounds_to_json(*medium.others),
+        **_result(recipe.then(step) if answer.reactions else recipe, answer.reactions, objective, conditions),
+        "step": step if answer.reactions else None,
+        "growth_before": before,
+        "universe": universe["source"],
     }
+
+
+def _maximized(model: cobra.Model) -> str | None:
+    """Return the reaction that a model maximizes; None if it minimizes one, or has none or several to optimize."""
+    own = linear_reaction_coefficients(model)
+    names = [item.id for item, weight in own.items() if (weight > 0) == (model.objective_direction == "max")]
+    return names[0] if len(own) == len(names) == 1 else None
 
 
 def _objective(model: cobra.Model, model_id: str) -> str:
-    found = objective_of(model)
-    if len(found) != 1:
-        raise ObjectiveNotFound(model_id=model_id, objective=" + ".join(found), similar_ids=list(found))
-    return found[0]
+    """Return the reaction that is growth: the one that the model maximizes, else its only biomass reaction."""
+    biomass = biomass_reactions(model)
+    found = _maximized(model) or (biomass[0] if len(biomass) == 1 else None)
+    if found is not None:
+        return found
+    names = objective_of(model)
+    has = f"has {len(biomass)} of those" if biomass else "has neither"
+    listed = ", ".join(biomass[:_NAMED_AT_MOST])
+    raise ObjectiveNotFound(
+        message="Gaps are filled for the one reaction that a model maximizes, else for its only biomass reaction; "
+        f'"{model_id}" {has}.',
+        model_id=model_id,
+        objective=" + ".join(names),
+        similar_ids=(biomass or list(names))[:_NAMED_AT_MOST],
+        suggestions=[f"Make one the objective with modify_model: {listed}"] if biomass else [],
+    )
 
 
 def _universe(universe: Mapping[str, str]) -> Network:
@@ -126,30 +152,25 @@ def _joined(network: Network, universe: Network) -> Network:
 
 
 def _infeasible(
-    problem: GapfillProblem,
-    found: Shortage,
-    ids: Mapping[str, str],
-    medium: Medium,
-    growth: float,
-    max_complexity: int,
+    problem: GapfillProblem, found: Shortage, conditions: Conditions, growth: float, max_complexity: int
 ) -> GapfillInfeasible:
     return GapfillInfeasible(
-        message=_sentence(found, ids, problem.target, growth),
-        model_id=ids["model_id"],
-        media_id=ids["media_id"],
+        message=_sentence(found, conditions, problem.target, growth),
+        model_id=conditions.model_id,
+        media_id=str(conditions.media_id),
         target_growth=problem.target,
-        growth_at_most=round(growth, 6),
+        growth_at_most=rounded(growth),
         max_complexity=max_complexity,
-        media_compounds=len(medium.compounds),
+        media_compounds=len(conditions.medium.compounds) if conditions.medium else 0,
         template_reactions_available=len(problem.candidates),
         blocked_precursors=found.precursors or None,
         missing_nutrients=found.nutrients or None,
     )
 
 
-def _sentence(found: Shortage, ids: Mapping[str, str], target: float, growth: float) -> str:
+def _sentence(found: Shortage, conditions: Conditions, target: float, growth: float) -> str:
     """Return the message with the most useful cause: missing nutrients, else precursors that cannot be made."""
-    sentence = f"No reactions of the universe let '{ids['model_id']}' grow at {target:g} on '{ids['media_id']}'"
+    sentence = f"No reactions of the universe let '{conditions.model_id}' grow at {target:g} on '{conditions.media_id}'"
     grows = growth > GROWS_AT
     if found.nutrients:
         listed = ", ".join(f"{item['name']} ({item.get('compound_id', item['exchange'])})" for item in found.nutrients)
@@ -161,44 +182,43 @@ def _sentence(found: Shortage, ids: Mapping[str, str], target: float, growth: fl
     return f"{sentence}: at most {growth:.4g} is possible." if grows else f"{sentence}."
 
 
-def _result(
-    recipe: Recipe, step: Step, answer: Filled, medium: Medium, universe: Mapping[str, str], before: float
-) -> dict[str, Any]:
-    """Return the result, with the growth of the resulting model."""
-    grown = recipe.then(step) if answer.reactions else recipe
-    model = model_of(grown)
+def _result(recipe: Recipe, added: Sequence[str], objective: str, conditions: Conditions) -> dict[str, Any]:
+    """Return what is said of a model with its gaps filled: its growth, the new reactions, warnings."""
+    model = model_of(recipe)
     with model:
-        unused = apply_medium(model, medium).unused
-        growth = _growth(model)
-    reactions = [_described(model, name) for name in answer.reactions]
+        unused = apply_medium(model, conditions.medium or Medium({})).unused
+        growth = _growth(model, objective, conditions)
+    is_own = objective == _maximized(model)
+    warnings = [] if added else ["The model grows on this medium without any new reaction."]
+    if unused:
+        warnings.append(f"The model has no exchange for these compounds of the medium: {', '.join(unused[:50])}.")
+    if not is_own:
+        warnings.append(f"Gaps were filled for {objective}, not for what the model optimizes.")
+    number = "1 more reaction" if len(added) == 1 else f"{len(added)} more reactions"
+    does = f"the model grows at {growth:.4g} per hour" if is_biomass(objective) else f"{objective} carries {growth:.4g}"
     return {
-        "step": step,
-        "reactions": reactions,
-        "answer": {
-            "growth_before": before,
-            "growth_after": growth,
-            "growth_rate": growth,
-            "num_reactions_added": len(reactions),
-            "reactions_added": reactions,
-            "universe": universe["source"],
-        },
-        "warnings": [*_warnings(answer, unused), *free_energy(model)],
+        "growth_after": growth,
+        "reactions_added": [_described(model, name) for name in added],
+        "interpretation": f"With {number} {does} on {conditions.media_id}.",
+        "objective": None if is_own else objective,
         "facts": model_facts(model),
+        "warnings": [*warnings, *free_energy(model)],
     }
 
 
-def _growth(model: cobra.Model) -> float:
-    growth = float(model.slim_optimize(error_value=0.0))
-    return round(growth, 6) if growth > GROWS_AT else 0.0
+def _growth(model: cobra.Model, objective: str, conditions: Conditions) -> float:
+    """Return the growth, 0.0 where no fluxes meet the bounds; call inside `with model:`.
 
-
-def _warnings(answer: Filled, unused: Sequence[str]) -> list[str]:
-    found = []
-    if not answer.reactions:
-        found.append("The model grows on this medium without any new reaction.")
-    if unused:
-        found.append(f"The model has no exchange for these compounds of the medium: {', '.join(unused[:50])}.")
-    return found
+    Raises:
+        FBA_UNBOUNDED: Nothing limits it.
+        COBRAPY_SOLVER_ERROR: The solver gave no answer.
+    """
+    model.objective = objective
+    model.objective_direction = "max"
+    verdict = solve(model)
+    if verdict == "unbounded":
+        raise unbounded(model, conditions, (objective,))
+    return rounded(model.solver.objective.value) if verdict == "optimal" else 0.0
 
 
 def _described(model: cobra.Model, name: str) -> dict[str, str]:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import functools
-import gzip
-import importlib.resources
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import cobra
 
 from failsoft.tools.flux.conditions import Medium
-from failsoft.tools.flux.store import SHIPPED_MODELS
+from failsoft.tools.flux.database.shipped import SbmlModel, read_models, read_sbml
 from failsoft.tools.flux.work.exchanges import ids_of
 
 _BIOMASS = re.compile(r"biomass|^bio\d+|^growth$", re.IGNORECASE)
+_SEED = "seed.compound"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +112,7 @@ def network_of(model: cobra.Model) -> Network:
 
 
 def _seeds(metabolite: cobra.Metabolite) -> tuple[str, ...]:
-    given = metabolite.annotation.get("seed.compound", ())
+    given = metabolite.annotation.get(_SEED, ())
     return (given,) if isinstance(given, str) else tuple(given)
 
 
@@ -123,7 +121,7 @@ def _metabolite_to_cobra(name: str, item: NetworkMetabolite) -> dict[str, Any]:
     if item.formula:
         known["formula"] = item.formula
     if item.seed:
-        known["annotation"] = {"seed.compound": item.seed[0] if len(item.seed) == 1 else list(item.seed)}
+        known["annotation"] = {_SEED: item.seed[0] if len(item.seed) == 1 else list(item.seed)}
     return known
 
 
@@ -139,44 +137,37 @@ def _reaction_to_cobra(name: str, item: NetworkReaction) -> dict[str, Any]:
     }
 
 
-_CORE = "{http://www.sbml.org/sbml/level3/version1/core}"
-_FLUX = "{http://www.sbml.org/sbml/level3/version1/fbc/version2}"
-_RESOURCE = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}resource"
-_SEED = "seed.compound/"
-
-
 @functools.lru_cache(maxsize=3)
 def sbml_universe(file: Path) -> Network:
     """Return a universe that is kept as SBML. A worker reads it once, in about a second."""
-    return read_network(file)
-
-
-def read_network(file: Path) -> Network:
-    """Return what a packed SBML file holds: the same as cobra reads from it, in a fifth of the time."""
-    with gzip.open(file) as packed:
-        model = ET.parse(packed).getroot().find(f"{_CORE}model")  # noqa: S314 - a file that the operator installed
-    if model is None:
-        msg = f"{file.name} does not contain a model"
-        raise ValueError(msg)
-    bounds = {item.get("id", ""): float(item.get("value", "nan")) for item in model.iter(f"{_CORE}parameter")}
-    metabolites = dict(_metabolite(item) for item in model.iter(f"{_CORE}species"))
-    reactions = dict(_reaction(item, bounds) for item in model.iter(f"{_CORE}reaction"))
-    objectives = (item.get(f"{_FLUX}reaction") for item in model.iter(f"{_FLUX}fluxObjective"))
-    return Network(metabolites, reactions, next((_bare(name, "R_") for name in objectives), ""))
+    return _network(read_sbml(file))
 
 
 @functools.lru_cache(maxsize=1)
 def shipped_universe() -> Network:
     """Return the reactions of all models that cobra ships: the universe where no other one is installed."""
-    metabolites: dict[str, NetworkMetabolite] = {}
-    reactions: dict[str, NetworkReaction] = {}
-    for name in SHIPPED_MODELS:
-        with importlib.resources.as_file(importlib.resources.files("cobra.data") / f"{name}.xml.gz") as file:
-            network = read_network(file)
-        # The later ones win: the textbook model takes oxygen for superoxide.
-        metabolites |= network.metabolites
-        reactions |= network.reactions
-    return Network(metabolites, reactions, "")
+    networks = [_network(model) for model in read_models()]
+    # The later ones win: the textbook model takes oxygen for superoxide.
+    return Network(
+        {name: item for network in networks for name, item in network.metabolites.items()},
+        {name: item for network in networks for name, item in network.reactions.items()},
+    )
+
+
+def _network(model: SbmlModel) -> Network:
+    reactions = {}
+    for name, item in model.reactions.items():
+        coefficients = {metabolite: -number for metabolite, number in item.reactants.items()}
+        for metabolite, number in item.products.items():
+            coefficients[metabolite] = coefficients.get(metabolite, 0.0) + number
+        reactions[name] = NetworkReaction(item.name, coefficients, item.low, item.high)
+    metabolites = {
+        name: NetworkMetabolite(
+            item.name, item.formula, item.charge or 0, item.compartment, tuple(item.annotations.get(_SEED, ()))
+        )
+        for name, item in model.species.items()
+    }
+    return Network(metabolites, reactions, model.objective)
 
 
 def candidates(
@@ -216,40 +207,6 @@ def _may_be_added(item: NetworkReaction) -> bool:
         return True
     (number,) = item.coefficients.values()
     return item.low == 0 if number < 0 else item.high == 0
-
-
-def _metabolite(species: ET.Element) -> tuple[str, NetworkMetabolite]:
-    charge = species.get(f"{_FLUX}charge")
-    resources = (item.get(_RESOURCE, "") for item in species.iter())
-    return _bare(species.get("id"), "M_"), NetworkMetabolite(
-        name=species.get("name") or "",
-        formula=species.get(f"{_FLUX}chemicalFormula") or "",
-        charge=int(charge) if charge else 0,
-        compartment=_bare(species.get("compartment"), "C_"),
-        seed=tuple(text.partition(_SEED)[2] for text in resources if _SEED in text),
-    )
-
-
-def _reaction(reaction: ET.Element, bounds: Mapping[str, float]) -> tuple[str, NetworkReaction]:
-    coefficients: dict[str, float] = {}
-    for side, sign in (("listOfReactants", -1.0), ("listOfProducts", 1.0)):
-        for item in reaction.iterfind(f"{_CORE}{side}/{_CORE}speciesReference"):
-            name = _bare(item.get("species"), "M_")
-            coefficients[name] = coefficients.get(name, 0.0) + sign * float(item.get("stoichiometry", "1"))
-    return _bare(reaction.get("id"), "R_"), NetworkReaction(
-        name=_bare(reaction.get("name"), "R_"),
-        coefficients=coefficients,
-        low=_bound(bounds, reaction.get(f"{_FLUX}lowerFluxBound"), -math.inf),
-        high=_bound(bounds, reaction.get(f"{_FLUX}upperFluxBound"), math.inf),
-    )
-
-
-def _bound(bounds: Mapping[str, float], name: str | None, otherwise: float) -> float:
-    return otherwise if name is None else bounds.get(name, otherwise)
-
-
-def _bare(text: str | None, prefix: str) -> str:
-    return (text or "").removeprefix(prefix)
 
 
 def is_biomass(reaction_id: str) -> bool:

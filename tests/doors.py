@@ -187,11 +187,12 @@ HOMES = {
     "failsoft.tools.flux.store": "ModelStore, Recipe, SHIPPED_MODELS",
     "failsoft.tools.flux.work": "analyses as fba_module",
     "failsoft.tools.flux.work.exchanges": "bounds_under, surroundings_of, use_database",
-    "failsoft.tools.flux.work.filling": "Filled, GapfillProblem, Unfillable, fill",
+    "failsoft.tools.flux.work.gapfill": "Filling, fill",
     "failsoft.tools.flux.work.homology": "all_of, any_of, gene_ids, search as diamond_search",
     "failsoft.tools.flux.work.making": "model_of, packed",
     "failsoft.tools.flux.work.network": (
-        "Network, NetworkMetabolite, NetworkReaction, candidates, network_of, sbml_universe, shipped_universe"
+        "GapfillProblem, Network, NetworkMetabolite, NetworkReaction, candidates, network_of, sbml_universe, "
+        "shipped_universe"
     ),
     "failsoft.tools.flux.work.shortage": "Shortage, shortage_of",
     "failsoft.tools.flux.work.solver": "Column, LinearProblem, solve",

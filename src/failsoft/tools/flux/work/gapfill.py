@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,15 @@ import cobra
 from cobra.util.solver import linear_reaction_coefficients
 
 from failsoft.framework.text import enumerated
-from failsoft.tools.flux.conditions import Conditions, Medium, bounds_to_json
+from failsoft.tools.flux.conditions import OPEN, Conditions, Medium, bounds_to_json
 from failsoft.tools.flux.failures import GapfillInfeasible, MaxComplexityExceeded, ObjectiveNotFound
 from failsoft.tools.flux.store import Recipe
 from failsoft.tools.flux.work.diagnosis import unbounded
 from failsoft.tools.flux.work.exchanges import apply_medium, surroundings_of
 from failsoft.tools.flux.work.facts import biomass_reactions, free_energy, model_facts, objective_of
-from failsoft.tools.flux.work.filling import GROWS_AT, Filled, GapfillProblem, fill
 from failsoft.tools.flux.work.making import model_of
 from failsoft.tools.flux.work.network import (
+    GapfillProblem,
     Network,
     candidates,
     is_biomass,
@@ -29,7 +30,7 @@ from failsoft.tools.flux.work.network import (
     shipped_universe,
 )
 from failsoft.tools.flux.work.shortage import Shortage, shortage_of
-from failsoft.tools.flux.work.solver import rounded, solve
+from failsoft.tools.flux.work.solver import FLUX_NOISE, LinearProblem, rounded, solve
 from failsoft.tools.flux.workers.worker import progress, remaining_s
 
 _NAMED_AT_MOST = 5
@@ -37,6 +38,22 @@ _ANSWER_S = 2.0
 """Seconds of the call's time that are kept for the answer."""
 _LEAST_GROWTH = 1e-5
 """The least growth that the tolerances of the solver leave certain."""
+_AIM_AT_LEAST = 0.1
+"""Growth to aim at where less would do: at tiny fluxes, reactions for trace compounds vanish in the tolerances."""
+_CARRIES = 1e-8
+_MILP_AT_MOST = 1_000
+"""Candidates up to which the fewest reactions are searched for; above it that takes seconds to hours."""
+_MILP_LIMIT_S = 5.0
+_ROUNDS = 3
+"""Solves that each make the reactions of the last one cheaper, which leaves fewer of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """The reactions to add, and the growth with them; None and the largest growth, if the target is out of reach."""
+
+    reactions: tuple[str, ...] | None
+    growth: float
 
 
 def gapfill(
@@ -74,8 +91,11 @@ def gapfill(
     left = remaining_s()
     deadline = math.inf if left is None else time.monotonic() + max(1.0, left - _ANSWER_S)
     problem = GapfillProblem(network.reactions, additional, objective, max(target, _LEAST_GROWTH), deadline)
-    answer = fill(problem, lambda done, _total, message: progress(1 + done, 5, message))
-    if not isinstance(answer, Filled):
+    if problem.is_reached(before):
+        answer = Filling((), before)
+    else:
+        answer = fill(problem, lambda done, message: progress(1 + done, 5, message))
+    if answer.reactions is None:
         progress(2, 5, "Looking for what is missing")
         joined = _joined(network, known)
         found = shortage_of(
@@ -89,7 +109,7 @@ def gapfill(
         )
         for item in found.nutrients:  # no step shall add a compound under a second id
             item.update({"compound_id": given[item["exchange"]]} if item["exchange"] in given else {})
-        raise _infeasible(problem, found, conditions, answer.growth_at_most, max_complexity)
+        raise _infeasible(problem, found, conditions, answer.growth, max_complexity)
     if len(answer.reactions) > max_complexity:
         raise MaxComplexityExceeded(
             reactions_needed=len(answer.reactions), max_complexity=max_complexity, reactions=answer.reactions[:50]
@@ -171,7 +191,7 @@ def _infeasible(
 def _sentence(found: Shortage, conditions: Conditions, target: float, growth: float) -> str:
     """Return the message with the most useful cause: missing nutrients, else precursors that cannot be made."""
     sentence = f"No reactions of the universe let '{conditions.model_id}' grow at {target:g} on '{conditions.media_id}'"
-    grows = growth > GROWS_AT
+    grows = growth > FLUX_NOISE
     if found.nutrients:
         listed = ", ".join(f"{item['name']} ({item.get('compound_id', item['exchange'])})" for item in found.nutrients)
         wanted = "needs more of" if grows else "lacks"
@@ -229,3 +249,100 @@ def _described(model: cobra.Model, name: str) -> dict[str, str]:
         "equation": reaction.build_reaction_string(),
         "equation_with_names": reaction.build_reaction_string(use_metabolite_names=True),
     }
+
+
+def fill(problem: GapfillProblem, report: Callable[[int, str], None] = lambda *_: None) -> Filling:
+    """Return the reactions to add, few but not provably the fewest.
+
+    Above some hundred candidates the fewest cannot be found in reasonable time, so the least total flux through
+    candidates is; superfluous ones are then removed one by one.
+
+    Args:
+        problem: What to fill.
+        report: Called with steps done and a description of the next.
+
+    Raises:
+        COBRAPY_SOLVER_ERROR: There is no result in time.
+    """
+    report(0, "Solving with all reactions of the universe")
+    with LinearProblem(problem.columns(), deadline=problem.deadline) as linear:
+        most = _most(linear, problem)
+        if not problem.is_reached(most):
+            return Filling(None, max(0.0, most))
+        report(1, "Searching for few reactions")
+        found = _least_flux(linear, problem, aim=min(most, max(problem.target, min(_AIM_AT_LEAST, most / 2))))
+        _close(linear, problem, problem.candidates.keys() - set(found))
+        if not problem.is_reached(_most(linear, problem)):
+            found = list(problem.candidates)  # below the tolerance: prune all, slow but correct
+            _open(linear, problem, found)
+        report(2, "Removing superfluous reactions")
+        kept = _pruned(linear, problem, found)
+        if len(kept) > 1 and len(problem.candidates) <= _MILP_AT_MOST:
+            kept = _fewer(linear, problem, kept)
+        report(3, "Solving with the reactions that are left")
+        return Filling(tuple(kept), _most(linear, problem))
+
+
+def _most(linear: LinearProblem, problem: GapfillProblem) -> float:
+    verdict, growth = linear.maximum({problem.objective: 1.0})
+    return growth if verdict == "optimal" else math.inf if verdict == "unbounded" else -math.inf
+
+
+def _open(linear: LinearProblem, problem: GapfillProblem, names: Iterable[str]) -> None:
+    for name in names:
+        for flux in problem.directions(name):
+            linear.bound(flux.name, flux.low, flux.high)
+
+
+def _close(linear: LinearProblem, problem: GapfillProblem, names: Iterable[str]) -> None:
+    for name in names:
+        for flux in problem.directions(name):
+            linear.bound(flux.name, 0.0, 0.0)
+
+
+def _least_flux(linear: LinearProblem, problem: GapfillProblem, *, aim: float) -> list[str]:
+    """Return the candidates that carry flux when all of them together carry the least."""
+    objective = problem.model[problem.objective]
+    linear.bound(problem.objective, aim, objective.high)
+    costs = {flux.name: 1.0 for name in problem.candidates for flux in problem.directions(name)}
+    used: list[str] = []
+    for _ in range(_ROUNDS):
+        verdict, _cost = linear.minimum(costs)
+        if verdict != "optimal":
+            break
+        fluxes = {name: linear.flux(name) for name in costs}
+        used = list(dict.fromkeys(name[:-2] for name, flux in fluxes.items() if flux > _CARRIES))
+        costs = {name: 1.0 / (flux + 1e-3) for name, flux in fluxes.items()}
+    linear.bound(problem.objective, objective.low, objective.high)
+    return used
+
+
+def _pruned(linear: LinearProblem, problem: GapfillProblem, names: Sequence[str]) -> list[str]:
+    """Return the reactions that are left, and open, when every superfluous one is closed."""
+    kept = list(names)
+    for name in names:
+        _close(linear, problem, [name])
+        if problem.is_reached(_most(linear, problem)):
+            kept.remove(name)
+        else:
+            _open(linear, problem, [name])
+    return kept
+
+
+def _fewer(linear: LinearProblem, problem: GapfillProblem, found: list[str]) -> list[str]:
+    """Return the fewest reactions, open, if they are found in time and reach the target; else those found before."""
+    switches = [(flux.name, min(flux.high, OPEN)) for name in problem.candidates for flux in problem.directions(name)]
+    limit_s = min(_MILP_LIMIT_S, (problem.deadline - time.monotonic()) / 2)
+    with LinearProblem(problem.columns(), deadline=problem.deadline) as search:
+        search.bound(problem.objective, problem.target, problem.model[problem.objective].high)
+        answer = search.fewest(switches, limit_s=limit_s) if limit_s > 0 else None
+    names = list(dict.fromkeys(name[:-2] for name in answer or ()))
+    if not names or len(names) >= len(found):
+        return found
+    _close(linear, problem, found)
+    _open(linear, problem, names)
+    if problem.is_reached(_most(linear, problem)):
+        return names
+    _close(linear, problem, names)
+    _open(linear, problem, found)
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import cobra
 from failsoft.tools.flux.conditions import Medium
 from failsoft.tools.flux.database.shipped import SbmlModel, read_models, read_sbml
 from failsoft.tools.flux.work.exchanges import ids_of
+from failsoft.tools.flux.work.solver import FLUX_NOISE, Column
 
 _BIOMASS = re.compile(r"biomass|^bio\d+|^growth$", re.IGNORECASE)
 _SEED = "seed.compound"
@@ -207,6 +208,45 @@ def _may_be_added(item: NetworkReaction) -> bool:
         return True
     (number,) = item.coefficients.values()
     return item.low == 0 if number < 0 else item.high == 0
+
+
+@dataclass(frozen=True, slots=True)
+class GapfillProblem:
+    """A model on a medium, and what may be added to it.
+
+    Args:
+        model: The reactions that are there, exchanges as the medium has them.
+        candidates: The reactions that may be added.
+        objective: The reaction of the model that is growth.
+        target: Growth to reach, per hour.
+        deadline: When to stop, as `time.monotonic()`.
+    """
+
+    model: Mapping[str, NetworkReaction]
+    candidates: Mapping[str, NetworkReaction]
+    objective: str
+    target: float
+    deadline: float = math.inf
+
+    def is_reached(self, growth: float) -> bool:
+        """Return whether a growth is the target, within the tolerance of fluxes."""
+        return growth >= self.target - FLUX_NOISE
+
+    def columns(self) -> Iterator[Column]:
+        """Yield the fluxes; each direction of a candidate is a flux of its own, at least 0."""
+        for name, item in self.model.items():
+            yield Column(name, item.coefficients, item.low, item.high)
+        for name in self.candidates:
+            yield from self.directions(name)
+
+    def directions(self, name: str) -> Iterator[Column]:
+        """Yield the fluxes of a candidate."""
+        item = self.candidates[name]
+        if item.high > 0:
+            yield Column(f"{name}\n+", item.coefficients, max(item.low, 0.0), item.high)
+        if item.low < 0:
+            reverse = {metabolite: -number for metabolite, number in item.coefficients.items()}
+            yield Column(f"{name}\n-", reverse, max(-item.high, 0.0), -item.low)
 
 
 def is_biomass(reaction_id: str) -> bool:

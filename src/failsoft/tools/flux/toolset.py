@@ -6,7 +6,7 @@ from typing import Any
 
 from failsoft.framework.call.call import Call
 from failsoft.framework.offers import ListedResource, ResourcePage, prompt, resource
-from failsoft.tools.flux import analyses, lookups, media, models, searches
+from failsoft.tools.flux import analyses, comparisons, lookups, media, models, searches
 from failsoft.tools.flux.building import build_model, gapfill_model
 from failsoft.tools.flux.media import described_media
 from failsoft.tools.flux.parts import FluxParts
@@ -59,6 +59,8 @@ class Flux(FluxParts):
     run_fva = analyses.run_fva
     delete_genes = analyses.delete_genes
     delete_reactions = analyses.delete_reactions
+    growth_on_media = comparisons.growth_on_media
+    production_envelope = comparisons.production_envelope
 
     @resource("flux://models/{model_id}", title="Model")
     async def model_resource(self, call: Call, model_id: str) -> dict[str, Any]:

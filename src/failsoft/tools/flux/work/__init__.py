@@ -84,6 +84,20 @@ def delete(
     return analyses.delete(recipe, conditions, kind, names)
 
 
+def growth_on_media(recipe: Recipe, conditions: Sequence[Conditions]) -> dict[str, Any]:
+    """See `comparisons`."""
+    from failsoft.tools.flux.work import comparisons
+
+    return comparisons.growth_on_media(recipe, conditions)
+
+
+def production_envelope(recipe: Recipe, conditions: Conditions, names: Sequence[str], points: int) -> dict[str, Any]:
+    """See `comparisons`."""
+    from failsoft.tools.flux.work import comparisons
+
+    return comparisons.production_envelope(recipe, conditions, names, points)
+
+
 def gapfill_model(
     recipe: Recipe, conditions: Conditions, target: float, max_complexity: int, universe: Mapping[str, str]
 ) -> dict[str, Any]:

@@ -1,0 +1,117 @@
+"""Growth on several media, and production envelopes by COBRApy, as tasks."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import cobra
+from cobra.flux_analysis import production_envelope as envelope_of_cobra
+
+from failsoft.framework.errors import InvalidParameter
+from failsoft.framework.errors.violations import Violation
+from failsoft.tools.flux.conditions import Conditions
+from failsoft.tools.flux.failures import FbaInfeasible, FbaUnbounded
+from failsoft.tools.flux.store import Recipe
+from failsoft.tools.flux.work.analyses import optimum
+from failsoft.tools.flux.work.exchanges import bounds_under
+from failsoft.tools.flux.work.facts import objective_of
+from failsoft.tools.flux.work.making import model_of, unknown_ids
+from failsoft.tools.flux.work.solver import TROUBLE, ZERO, failure, limit_time, rounded
+from failsoft.tools.flux.workers.worker import progress
+
+_YIELDS = ("carbon_yield_minimum", "carbon_yield_maximum", "mass_yield_minimum", "mass_yield_maximum")
+
+
+def growth_on_media(recipe: Recipe, conditions: Sequence[Conditions]) -> dict[str, Any]:
+    """Return the optimum of a model's own objective on each medium.
+
+    Raises:
+        OBJECTIVE_NOT_FOUND: The model has no objective.
+        COBRAPY_SOLVER_ERROR: The solver gave no answer on one of the media.
+    """
+    model = model_of(recipe)
+    rows = []
+    said: list[list[str]] = []
+    for done, given in enumerate(conditions):
+        progress(done, len(conditions), "Optimizing on each medium")
+        assert given.medium is not None  # noqa: S101 - each has one
+        unused = list(bounds_under(model, given.medium).unused)
+        row: dict[str, Any] = {"media_id": given.media_id}
+        with model:
+            try:
+                best = optimum(model, given)
+            except FbaInfeasible as error:
+                row |= {"growth": 0.0, "reason": error.message}
+            except FbaUnbounded as error:
+                row |= {"growth": None, "reason": error.message}
+            else:
+                row["growth"] = rounded(best.value)
+                said.append(best.warnings)
+        rows.append({**row, "unused_compounds": unused} if unused else row)
+    growing = sum(row["growth"] is not None and row["growth"] > ZERO for row in rows)
+    common = [item for item in said[0] if all(item in others for others in said)] if said else []
+    result = {"objective": " + ".join(objective_of(model)), "results": rows, "num_growing": growing}
+    return {"result": result, "warnings": common}
+
+
+def production_envelope(recipe: Recipe, conditions: Conditions, names: Sequence[str], points: int) -> dict[str, Any]:
+    """Return the range of the objective over a grid of the fluxes of some reactions.
+
+    Args:
+        recipe: The model.
+        conditions: The medium and the objective.
+        names: The reactions that are varied, each from its smallest to its largest possible flux.
+        points: Fluxes of each.
+
+    Raises:
+        INVALID_PARAM: Reactions that the model does not have, or an objective of several reactions.
+        OBJECTIVE_NOT_FOUND, FBA_INFEASIBLE, FBA_UNBOUNDED, COBRAPY_SOLVER_ERROR: There is no optimum at all.
+    """
+    model = model_of(recipe)
+    violations = unknown_ids("reactions", names, model.reactions, "reaction")
+    own = objective_of(model)
+    if conditions.objective is None and len(own) > 1:
+        message = f"the model's own objective has {len(own)} reactions; name one of them"
+        violations.append(Violation(path="objective", reason="missing", message=message, allowed=own))
+    if violations:
+        raise InvalidParameter.from_violations(violations)
+    with model:
+        best = optimum(model, conditions)
+        limit_time(model)
+        frame = _envelope(model, names, points)
+    sources = frame.carbon_source.iloc[0]
+    results = []
+    for row in frame.to_dict("records"):
+        point = {
+            "fluxes": {name: rounded(row[name]) for name in names},
+            "minimum": _known(row["flux_minimum"]),
+            "maximum": _known(row["flux_maximum"]),
+        }
+        results.append({**point, **{name: rounded(row[name]) for name in _YIELDS if math.isfinite(row[name])}})
+    result = {
+        "objective": best.objective,
+        "carbon_sources": sources.split(", ") if sources else [],
+        "results": results,
+    }
+    return {"result": result, "warnings": best.warnings}
+
+
+def _envelope(model: cobra.Model, names: Sequence[str], points: int) -> Any:
+    """Return COBRApy's table, computed in this process alone."""
+    configuration = cobra.Configuration()
+    processes, configuration.processes = configuration.processes, 1
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # points without a solution are empty in the table
+            return envelope_of_cobra(model, list(names), points=points)
+    except cobra.exceptions.OptimizationError as error:
+        raise failure(TROUBLE, f"no range of {', '.join(names)}: {error}") from error
+    finally:
+        configuration.processes = processes
+
+
+def _known(value: float) -> float | None:
+    return rounded(value) if math.isfinite(value) else None

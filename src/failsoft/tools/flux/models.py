@@ -1,15 +1,13 @@
-"""Operations that load, modify, list, delete and export models."""
+"""Operations that load, list, delete and export models."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, cast
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from failsoft.framework.arguments.marks import Fault
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.operation import operation
 from failsoft.framework.errors import InvalidParameter, NextStep
@@ -18,17 +16,12 @@ from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded, quoted
 from failsoft.tools.flux import work
 from failsoft.tools.flux.input_files import OutputPath, write_result
-from failsoft.tools.flux.medium_checks import BoundsOutOfOrder, InvalidBoundsFormat
 from failsoft.tools.flux.parts import FluxParts
 from failsoft.tools.flux.signatures import (
     _ID_AT_MOST,
     _SPELLED,
     LOADING_S,
-    GeneIds,
     ModelId,
-    Objective,
-    ReactionIds,
-    _ReactionId,
 )
 from failsoft.tools.flux.store import SHIPPED_MODELS, ListedModel, ModelNotFound, Recipe, listed
 
@@ -72,17 +65,6 @@ class ExportedModel(TypedDict):
 
 
 Offset = Annotated[int, Field(ge=0, le=1_000_000, description="Entries to skip at the beginning")]
-_Bound = Annotated[float, Field(ge=-1e9, le=1e9)] | None
-Bounds = Annotated[
-    dict[_ReactionId, Annotated[list[_Bound], Field(min_length=2, max_length=2)]] | None,
-    Field(
-        min_length=1,
-        max_length=10_000,
-        description="New bounds by reaction, [lower, upper] in mmol/gDW/h; null is infinite, [0, 0] blocks it",
-        examples=[{"EX_glc__D_e": [-5, 1000]}],
-    ),
-    Fault(InvalidBoundsFormat),
-]
 ShippedName = Annotated[
     str | None,
     _SPELLED,
@@ -116,57 +98,6 @@ ExportLimit = Annotated[
 
 _ENDINGS = {"json": (".json",), "sbml": (".xml", ".sbml")}
 _SHIPPED = " and ".join(", ".join(SHIPPED_MODELS).rsplit(", ", 1))
-
-
-def modification(
-    remove_reactions: list[str] | None,
-    knock_out_genes: list[str] | None,
-    bounds: Mapping[str, list[float | None]] | None,
-    objective: str | None,
-) -> dict[str, Any]:
-    """Return the step of a recipe that changes a model.
-
-    Raises:
-        INVALID_PARAM: Nothing is to be changed.
-        BOUNDS_OUT_OF_ORDER: A lower bound is above its upper bound. Equal ones are fine: the flux is then fixed.
-    """
-    wrong = [
-        name for name, (low, high) in (bounds or {}).items() if low is not None and high is not None and low > high
-    ]
-    if wrong:
-        violations = [
-            Violation(path=f"bounds.{name}", reason="range", message="the lower bound is above the upper bound")
-            for name in wrong
-        ]
-        low, high = (bounds or {})[wrong[0]]
-        more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
-        named = bounded(wrong[0], 100)
-        raise BoundsOutOfOrder(
-            message=f"The lower bound of reaction {quoted(named)}{more} is above its upper bound: {low:g} > {high:g}.",
-            compound_id=named,
-            lower=low,
-            upper=high,
-            violations=violations,
-            effect="none",
-        )
-    given = {
-        "remove_reactions": remove_reactions,
-        "knock_out_genes": knock_out_genes,
-        "bounds": bounds,
-        "objective": objective,
-    }
-    changes = {name: value for name, value in given.items() if value is not None}
-    if not changes:
-        violation = Violation(
-            path="",
-            reason="missing",
-            message=f"nothing to change; give at least one of {', '.join(given)}",
-            expected="one of " + ", ".join(given),
-        )
-        refused = InvalidParameter.from_violations([violation])
-        refused.effect = "none"
-        raise refused
-    return {"kind": "modify", **changes}
 
 
 def require_known(call: Call, name: str) -> None:
@@ -235,27 +166,6 @@ def model_is_named_once(flux: FluxParts, call: Call, name: str | None, path: str
     require_one(name=name, path=path)
     if name is not None:
         require_known(call, name)
-
-
-@operation(open_world=False, destructive=False, timeout=LOADING_S, verify_with="list_models", title="Change a model")
-async def modify_model(
-    flux: FluxParts,
-    call: Call,
-    model_id: ModelId,
-    remove_reactions: ReactionIds = None,
-    knock_out_genes: GeneIds = None,
-    bounds: Bounds = None,
-    objective: Objective = None,
-) -> ListedModel:
-    """Make a changed copy of a model and return its new id: reactions removed, genes knocked out, bounds set.
-
-    The model itself is not changed. A bound of null is infinite; [0, 0] blocks a reaction.
-    """
-    parent = await flux.models.model(call, model_id)
-    step = modification(remove_reactions, knock_out_genes, bounds, objective)
-    described = await flux.compute(call, work.check_and_describe, parent.recipe, step)
-    facts = {**parent.facts, "parent": model_id, **described["facts"]}
-    return listed(await flux.models.add_model(call, parent.recipe.then(step), facts, name=parent.name))
 
 
 @operation(read_only=True, open_world=False, title="List models")

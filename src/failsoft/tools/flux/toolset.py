@@ -6,7 +6,7 @@ from typing import Any
 
 from failsoft.framework.call.call import Call
 from failsoft.framework.offers import ListedResource, ResourcePage, prompt, resource
-from failsoft.tools.flux import analyses, comparisons, lookups, media, models, searches
+from failsoft.tools.flux import analyses, comparisons, lookups, media, models, modify_model, searches
 from failsoft.tools.flux.building import build_model, gapfill_model
 from failsoft.tools.flux.media import described_media
 from failsoft.tools.flux.parts import FluxParts
@@ -47,7 +47,7 @@ class Flux(FluxParts):
     delete_media = media.delete_media
 
     load_model = models.load_model
-    modify_model = models.modify_model
+    modify_model = modify_model.modify_model
     build_model = build_model.build_model
     gapfill_model = gapfill_model.gapfill_model
     list_models = models.list_models

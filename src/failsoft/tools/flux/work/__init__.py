@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
-from failsoft.tools.flux.conditions import Conditions
+from failsoft.tools.flux.conditions import Conditions, Medium
 from failsoft.tools.flux.store import Recipe, Step
 
 T = TypeVar("T")
@@ -54,11 +54,13 @@ def describe(recipe: Recipe) -> dict[str, Any]:
     return facts.describe(recipe)
 
 
-def check_and_describe(recipe: Recipe, step: Step) -> dict[str, Any]:
-    """See `facts`."""
-    from failsoft.tools.flux.work import facts
+def change_model(
+    recipe: Recipe, changes: Mapping[str, Any], entries: Mapping[str, Any], universe: Mapping[str, str]
+) -> dict[str, Any]:
+    """See `modifying`."""
+    from failsoft.tools.flux.work import modifying
 
-    return facts.check_and_describe(recipe, step)
+    return modifying.change_model(recipe, changes, entries, universe)
 
 
 def run_fba(recipe: Recipe, conditions: Conditions) -> dict[str, Any]:

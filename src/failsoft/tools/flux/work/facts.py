@@ -8,14 +8,12 @@ from typing import Any
 import cobra
 from cobra.util.solver import linear_reaction_coefficients
 
-from failsoft.framework.errors import InvalidParameter
-from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import enumerated
 from failsoft.tools.flux.conditions import Conditions
 from failsoft.tools.flux.failures import ObjectiveNotFound
-from failsoft.tools.flux.store import Recipe, Step
+from failsoft.tools.flux.store import Recipe
 from failsoft.tools.flux.work.exchanges import surroundings_of
-from failsoft.tools.flux.work.making import gene_ids, model_of, similar, unknown_ids
+from failsoft.tools.flux.work.making import model_of, similar
 from failsoft.tools.flux.work.network import is_biomass
 from failsoft.tools.flux.work.solver import solve
 
@@ -45,33 +43,6 @@ def describe(recipe: Recipe) -> dict[str, Any]:
     """Return the facts of a recipe's model and warnings about it: a task."""
     model = model_of(recipe)
     return {"facts": model_facts(model), "warnings": [*oddities(model), *_misannotated(model)]}
-
-
-def check_and_describe(recipe: Recipe, step: Step) -> dict[str, Any]:
-    """Return the facts of the model with one more step, a `modify`: a task.
-
-    Raises:
-        INVALID_PARAM: Reactions or genes that the model does not have, all of them, each with the closest id.
-    """
-    model = model_of(recipe)
-    violations = [
-        *unknown_ids("remove_reactions", step.get("remove_reactions", ()), model.reactions, "reaction"),
-        *unknown_ids("knock_out_genes", gene_ids(model, step.get("knock_out_genes", ())), model.genes, "gene"),
-        *unknown_ids("bounds", step.get("bounds", {}), model.reactions, "reaction"),
-        *unknown_ids("objective", [step["objective"]] if "objective" in step else [], model.reactions, "reaction"),
-    ]
-    removed = set(step.get("remove_reactions", ()))
-    violations += [
-        Violation(path=path, reason="value", message=f'"{item}" is removed by the same call')
-        for path, item in (
-            *((f"bounds.{item}", item) for item in step.get("bounds", {})),
-            *(("objective", item) for item in [step.get("objective")] if item is not None),
-        )
-        if item in removed
-    ]
-    if violations:
-        raise InvalidParameter.from_violations(violations)
-    return describe(recipe.then(step))
 
 
 def free_energy(model: cobra.Model) -> list[str]:

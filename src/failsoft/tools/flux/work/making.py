@@ -88,14 +88,14 @@ def modify(model: cobra.Model, step: Step) -> None:
     removed = step.get("remove_reactions", ())
     if removed:
         model.remove_reactions([model.reactions.get_by_id(item) for item in dict.fromkeys(removed)])
-    genes = step.get("knock_out_genes", ())
-    if genes:
-        cobra.manipulation.knock_out_model_genes(model, list(dict.fromkeys(gene_ids(model, genes))))
     for reaction_id, (low, high) in step.get("bounds", {}).items():
         model.reactions.get_by_id(reaction_id).bounds = (
             -math.inf if low is None else low,
             math.inf if high is None else high,
         )
+    genes = step.get("knock_out_genes", ())
+    if genes:
+        cobra.manipulation.knock_out_model_genes(model, list(dict.fromkeys(gene_ids(model, genes))))
     if "objective" in step:
         model.objective = model.reactions.get_by_id(step["objective"])
         model.objective_direction = "max"
@@ -194,7 +194,11 @@ def unpacked(base: Step) -> cobra.Model:
 
 def add_reactions(model: cobra.Model, step: Mapping[str, Any]) -> None:
     """Add the reactions of a step of the kind `add`, with the metabolites that the model lacks."""
-    model.add_reactions(list(cobra.io.model_from_dict(step).reactions))
+    made = cobra.io.model_from_dict(step)
+    model.add_metabolites(
+        [item for item in made.metabolites if not item.reactions and item.id not in model.metabolites]
+    )
+    model.add_reactions(list(made.reactions))
 
 
 _BASES: dict[str, Callable[[Step], cobra.Model]] = {"shipped": shipped, "packed": unpacked}

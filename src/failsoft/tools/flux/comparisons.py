@@ -119,14 +119,14 @@ async def _on_each(flux: FluxParts, call: Call, model_id: str, media_ids: list[s
             found.append(await flux.conditions(call, model_id, media_id))
         except MediaNotFound as error:
             unknown[index] = error
-    for error in unknown.values():
-        error.violations = tuple(
+    for first in unknown.values():
+        first.violations = tuple(
             Violation(
                 path=f"media_ids.{index}", reason="reference", message=f"no medium {quoted(item.requested_id, 100)}"
             )
             for index, item in unknown.items()
         )
-        raise error
+        raise first
     return found
 
 

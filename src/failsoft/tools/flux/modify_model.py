@@ -18,7 +18,7 @@ from failsoft.framework.text import bounded, quoted
 from failsoft.tools.flux import work
 from failsoft.tools.flux.building.build_model import universe_of
 from failsoft.tools.flux.database.database import Database
-from failsoft.tools.flux.database.entries import REACTION_ID
+from failsoft.tools.flux.database.entries import COMPOUNDS, REACTIONS
 from failsoft.tools.flux.medium_checks import BoundsOutOfOrder, InvalidBoundsFormat
 from failsoft.tools.flux.parts import FluxParts
 from failsoft.tools.flux.signatures import LOADING_S, GeneIds, ModelId, Objective, ReactionIds, _ReactionId
@@ -181,10 +181,10 @@ def _entries(database: Database, ids: Sequence[str]) -> dict[str, dict[str, Any]
     """Return what the database knows of ModelSEED reactions, with their compounds."""
     found = {}
     for name in ids:
-        reaction = database.reaction(name) if REACTION_ID.fullmatch(name) else None
+        reaction = database.entry(REACTIONS, name)
         if reaction is None:
             continue
-        compounds = (database.compound(item) for item in dict.fromkeys(_COMPOUND.findall(reaction.equation)))
+        compounds = (database.entry(COMPOUNDS, item) for item in dict.fromkeys(_COMPOUND.findall(reaction.equation)))
         found[name] = {
             "name": reaction.name,
             "equation": reaction.equation,

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
-from failsoft.tools.flux.conditions import Conditions, Medium
-from failsoft.tools.flux.store import Recipe, Step
+from failsoft.tools.flux.conditions import Conditions
+from failsoft.tools.flux.store import Recipe
 
 T = TypeVar("T")
 

@@ -42,7 +42,7 @@ def growth_on_media(recipe: Recipe, conditions: Sequence[Conditions]) -> dict[st
         row: dict[str, Any] = {"media_id": given.media_id}
         with model:
             try:
-                best = optimum(model, given)
+                best = optimum(model, recipe, given)
             except FbaInfeasible as error:
                 row |= {"growth": 0.0, "reason": error.message}
             except FbaUnbounded as error:
@@ -79,7 +79,7 @@ def production_envelope(recipe: Recipe, conditions: Conditions, names: Sequence[
     if violations:
         raise InvalidParameter.from_violations(violations)
     with model:
-        best = optimum(model, conditions)
+        best = optimum(model, recipe, conditions)
         limit_time(model)
         frame = _envelope(model, names, points)
     sources = frame.carbon_source.iloc[0]

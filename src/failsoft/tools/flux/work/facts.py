@@ -110,7 +110,7 @@ def objective_for(model: cobra.Model, conditions: Conditions) -> tuple[str, ...]
     own, wanted = objective_of(model), conditions.objective
     if wanted is None and own:
         return own
-    if wanted in model.reactions:
+    if wanted is not None and wanted in model.reactions:
         return (wanted,)
     growth = biomass_reactions(model) if wanted is None or is_biomass(wanted) else []
     if wanted is None:

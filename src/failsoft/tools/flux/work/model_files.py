@@ -61,9 +61,10 @@ def read_model(path: str, data: bytes) -> dict[str, Any]:
         faults = _model_faults(model)
         content = packed(cobra.io.model_to_dict(model), direction=model.objective_direction)
     except FileFaultError as error:
-        faults = error.faults
-    except Exception as error:  # noqa: BLE001 - cobra raises KeyError, AttributeError, CobraSBMLError and others
-        faults = [{"message": _reason(error)}]
+        raise _invalid(path, kind, error.faults) from None
+    except Exception as error:
+        # cobra raises KeyError, AttributeError, CobraSBMLError and others.
+        raise _invalid(path, kind, [{"message": _reason(error)}]) from error
     if faults:
         raise _invalid(path, kind, faults)
     return {"base": content, "warnings": reports}

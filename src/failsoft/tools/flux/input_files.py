@@ -126,6 +126,7 @@ class InputFiles:
         """
         try:
             with Files(self._roots, several_names=False).transaction([path]) as work:
+                before: bytes | None
                 try:
                     before = work.read(path, bytes_at_most=len(data)).data
                 except FileFault as fault:

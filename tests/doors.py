@@ -172,6 +172,7 @@ HOMES = {
     "failsoft.tools.files.locks": "GiveUp, Locks, _stripe_of, never",
     "failsoft.tools.files.resolving": "PATH_BYTES_AT_MOST, names_of",
     "failsoft.tools.files.staging": "StagedFile",
+    "failsoft.tools.flux": "work as work_module",
     "failsoft.tools.flux.building": "rast as rast_module",
     "failsoft.tools.flux.building.proteins": "read_fasta",
     "failsoft.tools.flux.conditions": "Conditions, Medium",

@@ -224,10 +224,5 @@ def _result(kind: str, value: Any) -> Any:
     raise crash
 
 
-def _described(ended: int) -> str:
-    if ended >= 0:
-        return f"ended with code {ended}"
-    try:
-        return f"was killed by {signal.Signals(-ended).name}"
-    except ValueError:
-        return f"was killed by signal {-ended}"
+def _described(code: int) -> str:
+    return f"was killed by {signal.Signals(-code).name}" if -code in set(signal.Signals) else f"ended with code {code}"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from typing import Annotated, Any, Literal, NotRequired, cast
 
 from pydantic import Field
@@ -10,8 +13,9 @@ from typing_extensions import TypedDict
 from failsoft.framework.arguments.marks import Fault
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.operation import operation
-from failsoft.framework.errors import InvalidArgument, Public
+from failsoft.framework.errors import InvalidArgument, NextStep, Public, ResultTooLarge
 from failsoft.tools.flux import work
+from failsoft.tools.flux.input_files import OutputPath, write_result
 from failsoft.tools.flux.parts import FluxParts
 from failsoft.tools.flux.signatures import (
     BUILDING_S,
@@ -88,15 +92,18 @@ class FluxRange(TypedDict):
 
 
 class FvaResult(TypedDict):
-    """Flux ranges while the objective keeps `fraction` of its optimum; `num_fixed` cannot vary."""
+    """Flux ranges, or their file, while the objective keeps `fraction` of its optimum; `num_fixed` cannot vary."""
 
     model_id: str
     media_id: NotRequired[str]
     objective: str
     objective_value: float
     fraction: float
-    results: list[FluxRange]
+    results: NotRequired[list[FluxRange]]
     num_fixed: int
+    path: NotRequired[str]
+    size_bytes: NotRequired[int]
+    sha256: NotRequired[str]
 
 
 class Deletion(TypedDict):
@@ -109,16 +116,20 @@ class Deletion(TypedDict):
 
 
 class DeletionResult(TypedDict):
-    """Deletions, one at a time, beside the growth without any."""
+    """Deletions, one at a time, or the file with them, beside the growth without any."""
 
     model_id: str
     media_id: NotRequired[str]
     objective: str
     growth_without_deletion: float
-    results: list[Deletion]
     num_lethal: int
+    results: NotRequired[list[Deletion]]
+    path: NotRequired[str]
+    size_bytes: NotRequired[int]
+    sha256: NotRequired[str]
 
 
+_TABLES = (".csv", ".json")
 FluxThreshold = Annotated[
     float,
     Field(ge=0, le=1e6, description="Fluxes of at most this size, in mmol/gDW/h, are left out"),
@@ -136,7 +147,7 @@ Parsimonious = Annotated[bool, Field(description="true for the fluxes with the s
 Fraction = Annotated[float, Field(ge=0, le=1, description="Part of the optimum that the objective keeps, from 0 to 1")]
 
 
-def _conditions(model_id: str, media_id: str | None) -> dict[str, Any]:
+def _ids(model_id: str, media_id: str | None) -> dict[str, Any]:
     return {"model_id": model_id, **({} if media_id is None else {"media_id": media_id})}
 
 
@@ -154,19 +165,26 @@ async def run_fba(  # noqa: PLR0913, PLR0917 - the arguments that callers give
 ) -> FbaResult:
     """Return how a model grows on a medium: growth rate, what limits it, uptakes, secretions and largest fluxes."""
     model = await flux.models.model(call, model_id)
-    question = await flux.conditions(
+    conditions = await flux.conditions(
         call, model_id, media_id, objective, maximize=maximize, pfba=pfba, threshold=flux_threshold, limit=limit
     )
-    answer = await flux.compute(call, work.run_fba, model.recipe, question)
-    conditions = _conditions(model_id, media_id)
+    answer = await flux.compute(call, work.run_fba, model.recipe, conditions)
+    ids = _ids(model_id, media_id)
     steps = [
-        {"tool": "run_fva", "arguments": conditions, "why": "ranges of the fluxes near this optimum"},
-        {"tool": "delete_genes", "arguments": conditions, "why": "which genes this growth needs"},
+        {"tool": "run_fva", "arguments": ids, "why": "ranges of the fluxes near this optimum"},
+        {"tool": "delete_genes", "arguments": ids, "why": "which genes this growth needs"},
     ]
-    return cast("FbaResult", {**conditions, **answer["result"], "next_steps": steps if answer["is_own"] else []})
+    return cast("FbaResult", {**ids, **answer["result"], "next_steps": steps if answer["is_own"] else []})
 
 
-@operation(read_only=True, open_world=False, timeout=BUILDING_S, title="Run flux variability analysis")
+@operation(
+    idempotent=True,
+    destructive=False,
+    effects=True,
+    open_world=False,
+    timeout=BUILDING_S,
+    title="Run flux variability analysis",
+)
 async def run_fva(
     flux: FluxParts,
     call: Call,
@@ -174,38 +192,74 @@ async def run_fva(
     media_id: UsedMediaId = None,
     fraction: Fraction = 1.0,
     reactions: ReactionIds = None,
+    path: OutputPath = None,
 ) -> FvaResult:
     """Return the smallest and largest flux of each reaction while the objective keeps a fraction of its optimum.
 
-    Without reactions, of all of them, which takes a minute for a whole genome.
+    Without reactions, of all of them, which takes a minute for a whole genome. With a path, such as ranges.csv, they
+    are written to that file.
     """
     model = await flux.models.model(call, model_id)
-    question = await flux.conditions(call, model_id, media_id)
-    arguments = model.recipe, question, fraction, reactions
-    answer = await flux.compute(call, work.run_fva, *arguments)
-    return cast("FvaResult", {**_conditions(model_id, media_id), **answer["result"]})
+    conditions = await flux.conditions(call, model_id, media_id)
+    answer = await flux.compute(call, work.run_fva, model.recipe, conditions, fraction, reactions)
+    return cast("FvaResult", await _tabulated(flux, call, {**_ids(model_id, media_id), **answer["result"]}, path))
 
 
-@operation(read_only=True, open_world=False, timeout=BUILDING_S, title="Delete genes one at a time")
+@operation(
+    idempotent=True,
+    destructive=False,
+    effects=True,
+    open_world=False,
+    timeout=BUILDING_S,
+    title="Delete genes one at a time",
+)
 async def delete_genes(
-    flux: FluxParts, call: Call, model_id: ModelId, media_id: UsedMediaId = None, genes: GeneIds = None
+    flux: FluxParts,
+    call: Call,
+    model_id: ModelId,
+    media_id: UsedMediaId = None,
+    genes: GeneIds = None,
+    path: OutputPath = None,
 ) -> DeletionResult:
     """Return the growth without each gene, one at a time; 0 is lethal. The model is not changed.
 
-    Without genes, all of the model. To keep a knock-out use modify_model.
+    Without genes, all of the model. With a path, such as genes.csv, they are written to that file. To keep a
+    knock-out use modify_model.
     """
-    return await _deletions(flux, call, model_id, media_id, "genes", genes)
+    return await _deletions(flux, call, model_id, media_id, "genes", genes, path)
 
 
-@operation(read_only=True, open_world=False, timeout=BUILDING_S, title="Delete reactions one at a time")
+@operation(
+    idempotent=True,
+    destructive=False,
+    effects=True,
+    open_world=False,
+    timeout=BUILDING_S,
+    title="Delete reactions one at a time",
+)
 async def delete_reactions(
-    flux: FluxParts, call: Call, model_id: ModelId, media_id: UsedMediaId = None, reactions: ReactionIds = None
+    flux: FluxParts,
+    call: Call,
+    model_id: ModelId,
+    media_id: UsedMediaId = None,
+    reactions: ReactionIds = None,
+    path: OutputPath = None,
 ) -> DeletionResult:
     """Return the growth without each reaction, one at a time; 0 is lethal. The model is not changed.
 
-    Without reactions, all of the model. To remove reactions for good use modify_model.
+    Without reactions, all of the model. With a path, such as reactions.csv, they are written to that file. To remove
+    reactions for good use modify_model.
     """
-    return await _deletions(flux, call, model_id, media_id, "reactions", reactions)
+    return await _deletions(flux, call, model_id, media_id, "reactions", reactions, path)
+
+
+@run_fva.check
+@delete_genes.check
+@delete_reactions.check
+def table_can_be_written(flux: FluxParts, path: str | None) -> None:
+    """Refuse a path outside the root, or one that does not name a table."""
+    if path is not None:
+        flux.files.require_writable(path, _TABLES)
 
 
 async def _deletions(
@@ -215,8 +269,34 @@ async def _deletions(
     media_id: str | None,
     kind: Literal["genes", "reactions"],
     names: list[str] | None,
+    path: str | None,
 ) -> DeletionResult:
     model = await flux.models.model(call, model_id)
-    question = await flux.conditions(call, model_id, media_id)
-    answer = await flux.compute(call, work.delete, model.recipe, question, kind, names)
-    return cast("DeletionResult", {**_conditions(model_id, media_id), **answer["result"]})
+    conditions = await flux.conditions(call, model_id, media_id)
+    answer = await flux.compute(call, work.delete, model.recipe, conditions, kind, names)
+    return cast("DeletionResult", await _tabulated(flux, call, {**_ids(model_id, media_id), **answer["result"]}, path))
+
+
+async def _tabulated(flux: FluxParts, call: Call, result: dict[str, Any], path: str | None) -> dict[str, Any]:
+    """Return a result, with the file at `path` in place of its rows if there is one.
+
+    Raises:
+        RESULT_TOO_LARGE: The rows do not fit into an answer; the next step writes them to a file.
+    """
+    rows: list[dict[str, Any]] = result["results"]
+    if path is None:
+        limit, size = call.data_limit_bytes, len(json.dumps(result))
+        if limit is not None and size > limit:
+            step = NextStep(call.operation, {**call.params, "path": f"{result['model_id']}-{call.operation}.csv"})
+            raise ResultTooLarge(size_bytes=size, limit_bytes=limit, next_step=step)
+        return result
+    if path.casefold().removesuffix(".gz").endswith(".json"):
+        text = json.dumps(rows)
+    else:
+        table = io.StringIO()
+        writer = csv.DictWriter(table, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        text = table.getvalue()
+    del result["results"]
+    return {**result, **await write_result(call, flux.files, path, text)}

@@ -41,6 +41,8 @@ def test_models_are_computed_after_a_newer_server_has_replaced_the_database(
     newer.close()
     answer = lab.call(flux, "load_model", {"name": "textbook"})
     assert answer.get("error_code") is None
+    assert lab.call(flux, "get_compound_name", {"compound_id": "cpd00028"})["success"]
+    assert lab.call(flux, "get_compound_name", {"compound_id": "cpd00027"})["error_code"] == "COMPOUND_NOT_FOUND"
 
 
 def test_similar_ids_are_those_of_the_tables_in_use(lab: Lab, flux: Flux, tables: Path, tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ def similar_ids(wanted: str, known: Iterable[str]) -> list[str]:
     """Return ids that differ from one by a slip or two, or begin with it, at most five, the closest first.
 
     >>> similar_ids("PKG", ["PGK", "PGI", "PKGtex"])
-    ['PGK', 'PGI', 'PKGtex']
+    ['PGK', 'PKGtex']
     """
     ids = list(known)
     plain = wanted.casefold()[:_COMPARED_AT_MOST]

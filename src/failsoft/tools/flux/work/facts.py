@@ -10,10 +10,11 @@ from cobra.util.solver import linear_reaction_coefficients
 
 from failsoft.framework.text import enumerated
 from failsoft.tools.flux.conditions import Conditions
+from failsoft.tools.flux.database.entries import similar_ids
 from failsoft.tools.flux.failures import ObjectiveNotFound
 from failsoft.tools.flux.store import Recipe
 from failsoft.tools.flux.work.exchanges import surroundings_of
-from failsoft.tools.flux.work.making import model_of, similar
+from failsoft.tools.flux.work.making import model_of
 from failsoft.tools.flux.work.network import is_biomass
 from failsoft.tools.flux.work.solver import solve
 
@@ -122,7 +123,8 @@ def objective_for(model: cobra.Model, conditions: Conditions) -> tuple[str, ...]
             suggestions=[f"Biomass reactions of the model: {', '.join(growth[:_SIMILAR_AT_MOST])}"] if growth else [],
             next_step=conditions.again(objective=growth[0]) if len(growth) == 1 else None,
         )
-    found = similar(wanted, model.reactions)  # sources of models name their biomass reactions differently
+    # Sources of models name their biomass reactions differently.
+    found = similar_ids(wanted, [item.id for item in model.reactions])
     closest = list(dict.fromkeys([*filter(is_biomass, found if growth else ()), *growth, *found]))[:_SIMILAR_AT_MOST]
     raise ObjectiveNotFound(
         model_id=conditions.model_id,

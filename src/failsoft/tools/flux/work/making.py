@@ -7,7 +7,6 @@ import collections
 import gzip
 import importlib.resources
 import json
-import math
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
@@ -15,11 +14,11 @@ from typing import Any, cast
 import cobra
 import cobra.io
 import cobra.manipulation
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
 
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import quoted
+from failsoft.tools.flux.conditions import bounds_from_json
+from failsoft.tools.flux.database.entries import similar_ids
 from failsoft.tools.flux.store import Recipe, Step
 from failsoft.tools.flux.work.network import Network
 
@@ -74,11 +73,6 @@ def _keep(digest: str, model: cobra.Model) -> None:
         _kept.popitem(last=False)
 
 
-_BEGINNING_AT_LEAST = 3
-"""Characters from which on a name counts as the beginning of an id."""
-_SIMILAR_AT_MOST = 5
-_SHORT = 6
-_COMPARED_AT_MOST = 100
 _GENE_NAMES = ("refseq_name", "refseq_synonym")
 """Annotations with names of a gene, such as `pfkA`."""
 
@@ -88,29 +82,14 @@ def modify(model: cobra.Model, step: Step) -> None:
     removed = step.get("remove_reactions", ())
     if removed:
         model.remove_reactions([model.reactions.get_by_id(item) for item in dict.fromkeys(removed)])
-    for reaction_id, (low, high) in step.get("bounds", {}).items():
-        model.reactions.get_by_id(reaction_id).bounds = (
-            -math.inf if low is None else low,
-            math.inf if high is None else high,
-        )
+    for reaction_id, bounds in step.get("bounds", {}).items():
+        model.reactions.get_by_id(reaction_id).bounds = bounds_from_json(bounds)
     genes = step.get("knock_out_genes", ())
     if genes:
         cobra.manipulation.knock_out_model_genes(model, list(dict.fromkeys(gene_ids(model, genes))))
     if "objective" in step:
         model.objective = model.reactions.get_by_id(step["objective"])
         model.objective_direction = "max"
-
-
-def similar(name: str, known: cobra.DictList) -> list[str]:
-    """Return ids of the model that differ from a given one by a slip or two, or begin with it, the closest first."""
-    ids = [item.id for item in known]
-    plain = name.casefold()[:_COMPARED_AT_MOST]
-    slips = 1 if len(plain) <= _SHORT else 2
-    begun = [own for own in ids if len(plain) >= _BEGINNING_AT_LEAST and own.casefold().startswith(plain)]
-    found = process.extract(
-        plain, ids, scorer=OSA.distance, processor=str.casefold, limit=_SIMILAR_AT_MOST, score_cutoff=slips
-    )
-    return list(dict.fromkeys([*(match for match, _, _ in found), *begun]))[:_SIMILAR_AT_MOST]
 
 
 def gene_ids(model: cobra.Model, names: Iterable[str]) -> list[str]:
@@ -138,7 +117,7 @@ def unknown_ids(parameter: str, given: Any, known: cobra.DictList, kind: str) ->
     is_map = isinstance(given, dict)
     for index, name in enumerate(given):
         if name not in known:
-            closest = similar(name, known)
+            closest = similar_ids(name, [item.id for item in known])
             path = parameter if parameter == "objective" else f"{parameter}.{name if is_map else index}"
             found.append(
                 Violation(

@@ -17,11 +17,12 @@ from failsoft.framework.errors import InvalidParameter
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import enumerated, quoted
 from failsoft.tools.flux.conditions import OPEN, bounds_from_json
+from failsoft.tools.flux.database.entries import similar_ids
 from failsoft.tools.flux.store import Recipe, Step
 from failsoft.tools.flux.work.exchanges import ids_of
 from failsoft.tools.flux.work.facts import describe
 from failsoft.tools.flux.work.gapfill import _universe
-from failsoft.tools.flux.work.making import gene_ids, model_of, similar, unknown_ids
+from failsoft.tools.flux.work.making import gene_ids, model_of, unknown_ids
 from failsoft.tools.flux.work.network import Network, NetworkMetabolite, NetworkReaction, is_biomass
 
 logging.getLogger(gene.__name__).setLevel(logging.CRITICAL)  # it logs the callers' gene rules
@@ -187,7 +188,7 @@ class _Additions:
             self._fault(f"{path}.equation", "has no metabolite that is made or used up", given["equation"])
         for name in coefficients:
             if self._use(name) is None:
-                closest = similar(name, self._model.metabolites)
+                closest = similar_ids(name, [item.id for item in self._model.metabolites])
                 message = f"neither the model nor add_metabolites has the metabolite {quoted(name, 100)}"
                 self._fault(f"{path}.equation", message, name, "reference", closest)
         return NetworkReaction("", coefficients, *read.bounds)

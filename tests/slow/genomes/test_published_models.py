@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from failsoft.tools.flux import Flux
-from tests.doors import SHIPPED_MODELS, Database
+from tests.doors import SHIPPED_MODELS, Database, Recipe, model_of
 from tests.programs.flux import IN_FLUX
 from tests.tools.flux.lab import Lab
 from tests.tools.flux.work.test_exchanges import (
@@ -50,3 +50,29 @@ def test_a_medium_sets_the_bounds_that_cobra_would_for_every_carbon_source(datab
 @pytest.mark.parametrize(("name", "number"), [("iJO1366", 6), ("salmonella", 4)])
 def test_run_fba_grows_on_carbon_sources_as_cobra_does(lab: Lab, tool: Flux, name: str, number: int) -> None:
     assert_that_it_grows_as_in_cobra(lab, tool, name, number)
+
+
+def test_the_faults_of_whole_models_are_those_of_cobra_and_memote(lab: Lab, tool: Flux) -> None:
+    for name in ("iJO1366", "salmonella"):
+        model = model_of(Recipe.shipped(name))
+        answer = lab.call(tool, "check_model", {"model_id": lab.loaded(tool, name)})
+        unbalanced = [
+            item.id
+            for item in model.reactions
+            if not item.boundary
+            and "biomass" not in item.id.casefold()
+            and all(part.formula for part in item.metabolites)
+            and item.check_mass_balance().keys() - {"charge"}
+        ]
+        assert [item["reaction_id"] for item in answer["mass_unbalanced"]["reactions"]] == unbalanced
+        assert answer["energy_from_nothing"] == []
+
+
+def test_the_dead_ends_of_iJO1366_are_those_of_memote(lab: Lab, tool: Flux) -> None:  # noqa: N802 - its name
+    found = lab.call(tool, "check_model", {"model_id": lab.loaded(tool, "iJO1366")})["only_produced"]
+    produced = [
+        part.id
+        for part in model_of(Recipe.shipped("iJO1366")).metabolites
+        if all(not (item.reversibility or item.boundary) and item.metabolites[part] > 0 for item in part.reactions)
+    ]
+    assert (found["count"], found["ids"]) == (len(produced), produced[:20])

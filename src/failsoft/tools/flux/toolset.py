@@ -6,7 +6,7 @@ from typing import Any
 
 from failsoft.framework.call.call import Call
 from failsoft.framework.offers import ListedResource, ResourcePage, prompt, resource
-from failsoft.tools.flux import analyses, comparisons, lookups, media, models, modify_model, searches
+from failsoft.tools.flux import analyses, checks, comparisons, lookups, media, models, modify_model, searches
 from failsoft.tools.flux.building import build_model, gapfill_model
 from failsoft.tools.flux.media import described_media
 from failsoft.tools.flux.parts import FluxParts
@@ -15,7 +15,7 @@ _WALKTHROUGH = """Build and check a metabolic model with the flux tools:
 1. load_model with name=textbook, or with path for a file of your own; for a genome build_model.
 2. build_media with ModelSEED or BiGG ids, or take a predefined medium: minimal_aerobic, complete_aerobic.
 3. run_fba on the medium. If it fails, follow next_step: a change undone, a missing nutrient, or gapfill_model.
-4. run_fva with fraction=0.9 for the ranges, delete_genes for the genes that growth needs.
+4. check_model for faults of the model, run_fva with fraction=0.9 for the ranges, delete_genes for the essential genes.
 5. modify_model to test a change; the original stays. Compare the growth rates.
 6. export_model with format=sbml to keep the result.
 Report growth rates per hour with model_id and media_id, and name what limits growth."""
@@ -50,6 +50,7 @@ class Flux(FluxParts):
     modify_model = modify_model.modify_model
     build_model = build_model.build_model
     gapfill_model = gapfill_model.gapfill_model
+    check_model = checks.check_model
     list_models = models.list_models
     delete_model = models.delete_model
     export_model_json = models.export_model_json

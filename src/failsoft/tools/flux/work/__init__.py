@@ -54,6 +54,13 @@ def describe(recipe: Recipe) -> dict[str, Any]:
     return facts.describe(recipe)
 
 
+def check_model(recipe: Recipe) -> dict[str, Any]:
+    """See `checking`."""
+    from failsoft.tools.flux.work import checking
+
+    return checking.check_model(recipe)
+
+
 def change_model(
     recipe: Recipe, changes: Mapping[str, Any], entries: Mapping[str, Any], universe: Mapping[str, str]
 ) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from typing import Any
 
 from failsoft.tools.flux.store import Recipe
 from failsoft.tools.flux.work import homology, modelseedpy, template
+from failsoft.tools.flux.work.checking import free_energy
 from failsoft.tools.flux.work.exchanges import surroundings_of
-from failsoft.tools.flux.work.facts import free_energy, model_facts, oddities
+from failsoft.tools.flux.work.facts import model_facts, oddities
 from failsoft.tools.flux.work.making import model_of
 
 _COMPLETE = (-1_000.0, 1_000.0)

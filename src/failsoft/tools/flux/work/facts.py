@@ -16,26 +16,10 @@ from failsoft.tools.flux.store import Recipe
 from failsoft.tools.flux.work.exchanges import surroundings_of
 from failsoft.tools.flux.work.making import model_of
 from failsoft.tools.flux.work.network import is_biomass
-from failsoft.tools.flux.work.solver import solve
 
 _REACTIONS_AT_LEAST = 100
 _NAMED_AT_MOST = 10
 _SIMILAR_AT_MOST = 5
-
-_HYDROLYSIS = {
-    "atp": ("atp", "cpd00002"),
-    "adp": ("adp", "cpd00008"),
-    "pi": ("pi", "cpd00009"),
-    "water": ("h2o", "cpd00001"),
-    "proton": ("h", "cpd00067"),
-}
-"""BiGG and ModelSEED ids of the metabolites in the hydrolysis of ATP."""
-_COEFFICIENTS = {"atp": -1, "water": -1, "adp": 1, "pi": 1, "proton": 1}
-_FREE_AT_MOST = 1e-5
-_FREE_ENERGY = (
-    "The model makes ATP with every uptake closed: its reactions form a loop that no cell has, and its growth rates "
-    "are too high. Check the directions of its reactions."
-)
 
 _objectives: weakref.WeakKeyDictionary[cobra.Model, tuple[str, ...]] = weakref.WeakKeyDictionary()
 
@@ -44,35 +28,6 @@ def describe(recipe: Recipe) -> dict[str, Any]:
     """Return the facts of a recipe's model and warnings about it: a task."""
     model = model_of(recipe)
     return {"facts": model_facts(model), "warnings": [*oddities(model), *_misannotated(model)]}
-
-
-def free_energy(model: cobra.Model) -> list[str]:
-    """Return a sentence if the model makes ATP with every uptake closed: a loop of reactions that no cell has."""
-    names = {item: _cytosolic(model, *ids) for item, ids in _HYDROLYSIS.items()}
-    if None in names.values():
-        return []
-    with model:
-        for reaction in model.reactions:
-            low, high = reaction.bounds
-            if len(reaction.metabolites) == 1:
-                (number,) = reaction.metabolites.values()
-                low, high = (max(low, 0.0), high) if number < 0 else (low, min(high, 0.0))
-            reaction.bounds = min(low, 0.0), max(high, 0.0)
-        hydrolysis = cobra.Reaction("failsoft_hydrolysis", lower_bound=0, upper_bound=1_000)
-        hydrolysis.add_metabolites({names[item]: number for item, number in _COEFFICIENTS.items()})
-        model.add_reactions([hydrolysis])
-        model.objective = hydrolysis
-        is_free = solve(model) == "optimal" and model.solver.objective.value > _FREE_AT_MOST
-    return [_FREE_ENERGY] if is_free else []
-
-
-def _cytosolic(model: cobra.Model, *ids: str) -> Any:
-    """Return the metabolite of the cytosol by any of its ids, or None."""
-    for name in ids:
-        for ending in ("_c", "_c0", "[c]", "[c0]"):
-            if f"{name}{ending}" in model.metabolites:
-                return model.metabolites.get_by_id(f"{name}{ending}")
-    return None
 
 
 def _misannotated(model: cobra.Model) -> list[str]:

@@ -16,9 +16,10 @@ from failsoft.framework.text import enumerated
 from failsoft.tools.flux.conditions import OPEN, Conditions, Medium, bounds_to_json
 from failsoft.tools.flux.failures import GapfillInfeasible, MaxComplexityExceeded, ObjectiveNotFound
 from failsoft.tools.flux.store import Recipe
+from failsoft.tools.flux.work.checking import free_energy
 from failsoft.tools.flux.work.diagnosis import unbounded
 from failsoft.tools.flux.work.exchanges import apply_medium, surroundings_of
-from failsoft.tools.flux.work.facts import biomass_reactions, free_energy, model_facts, objective_of
+from failsoft.tools.flux.work.facts import biomass_reactions, model_facts, objective_of
 from failsoft.tools.flux.work.making import model_of
 from failsoft.tools.flux.work.network import (
     GapfillProblem,

@@ -187,7 +187,7 @@ HOMES = {
     "failsoft.tools.flux.signatures": "FluxSettings",
     "failsoft.tools.flux.store": "ModelStore, Recipe, SHIPPED_MODELS",
     "failsoft.tools.flux.work": "analyses as fba_module",
-    "failsoft.tools.flux.work.exchanges": "bounds_under, surroundings_of, use_database",
+    "failsoft.tools.flux.work.exchanges": "bounds_under, exchanges_of, use_database",
     "failsoft.tools.flux.work.gapfill": "Filling, fill",
     "failsoft.tools.flux.work.homology": "all_of, any_of, gene_ids, search as diamond_search",
     "failsoft.tools.flux.work.making": "model_of, packed",

@@ -52,25 +52,23 @@ class Medium:
     others: Bounds | None = None
 
 
-def extended(
-    medium: Medium, new: Sequence[str], *, without: Collection[str] = (), uptakes: Mapping[str, float] | None = None
-) -> dict[str, Any]:
+def extended(medium: Medium, new: Sequence[str], *, without: Collection[str] = ()) -> dict[str, Any]:
     """Return the arguments of build_media for a medium and more compounds: the same bounds for what it has.
 
     Args:
         medium: What there is.
-        new: The ids of the compounds to add.
+        new: The ids of the compounds to add; each comes in at the rate of most others, unless it is an organic one.
         without: Ids that are left out, since a new one names the same compound.
-        uptakes: Of new compounds that may come in at another rate than most, in mmol/gDW/h.
     """
     left_out = {*new, *without}
     kept = {name: bounds for name, bounds in medium.compounds.items() if name not in left_out}
     common = Counter(-low for low, _ in kept.values() if low < 0 and not math.isinf(low))
     usual = common.most_common(1)[0][0] if common else DEFAULT_UPTAKE
     custom = {name: bounds_to_json(*bounds) for name, bounds in kept.items() if tuple(bounds) != (-usual, OPEN)}
-    for name, uptake in (uptakes or {}).items():
-        if uptake < usual:
-            custom[name] = [-uptake, OPEN]
+    for name in new:
+        low, _ = PREDEFINED["minimal_aerobic"].compounds.get(name, (-ORGANIC_UPTAKE, OPEN))
+        if -low < usual:
+            custom[name] = [low, OPEN]
     arguments: dict[str, Any] = {"compounds": [*kept, *new], "default_uptake": usual}
     return {**arguments, "custom_bounds": custom} if custom else arguments
 

@@ -56,11 +56,11 @@ def _no_database_afterwards() -> Iterator[None]:
 
 def model_and_surroundings(name: str, database: Database) -> tuple[Any, Any]:
     """Return a published model and its exchanges, by the ids of a database."""
-    from tests.doors import model_of, surroundings_of, use_database  # noqa: PLC0415 - as above
+    from tests.doors import exchanges_of, model_of, use_database  # noqa: PLC0415 - as above
 
     use_database(database.file())
     model = model_of(Recipe.shipped(name))
-    return model, surroundings_of(model)
+    return model, exchanges_of(model)
 
 
 def exchanges(model: Any) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def test_ids_of_today_merged_ids_and_stereoisomers_lead_to_their_exchange(tool: 
     """In a model of such exchanges alone, with the one annotation that iJO1366 needs."""
     import cobra  # noqa: PLC0415 - as above
 
-    from tests.doors import surroundings_of, use_database  # noqa: PLC0415 - as above
+    from tests.doors import exchanges_of, use_database  # noqa: PLC0415 - as above
 
     use_database(tool.database.file())
     model = cobra.Model("exchanges")
@@ -155,7 +155,7 @@ def test_ids_of_today_merged_ids_and_stereoisomers_lead_to_their_exchange(tool: 
     model.metabolites.get_by_id("ni2_e").annotation = {"seed.compound": "cpd20862"}
     for metabolite in list(model.metabolites):
         model.add_boundary(metabolite)
-    around = surroundings_of(model)
+    around = exchanges_of(model)
     assert {item: around.by_compound[item].reaction_id for item in NAMED} == NAMED
 
 
@@ -179,9 +179,9 @@ def test_two_ids_of_one_exchange_are_reported(lab: Lab, tool: Flux) -> None:
 
 
 def test_without_a_database_the_annotations_of_the_model_are_used() -> None:
-    from tests.doors import surroundings_of, use_database  # noqa: PLC0415 - as above
+    from tests.doors import exchanges_of, use_database  # noqa: PLC0415 - as above
 
     use_database("")
-    around = surroundings_of(textbook())
+    around = exchanges_of(textbook())
     assert around.by_compound["glc__D"].reaction_id == "EX_glc__D_e"
     assert around.by_compound["cpd00009"].reaction_id == "EX_pi_e"

@@ -90,7 +90,7 @@ def next_gapfill_step(
         return error
     lacking = {str(item["compound_id"]): item for item in error.missing_nutrients or () if "compound_id" in item}
     new = [compound for compound in lacking if compound not in medium.compounds]
-    if new and medium.others is None:
+    if new and len(lacking) == len(error.missing_nutrients or ()) and medium.others is None:
         error.next_step = NextStep("build_media", extended(medium, new))
     elif error.growth_at_most:
         # Rounded down, since at the very maximum the solver's tolerances decide.

@@ -19,7 +19,7 @@ from failsoft.framework.text import enumerated
 from failsoft.tools.flux.conditions import Conditions
 from failsoft.tools.flux.store import Recipe
 from failsoft.tools.flux.work.diagnosis import infeasible, unbounded
-from failsoft.tools.flux.work.exchanges import pose, surroundings_of
+from failsoft.tools.flux.work.exchanges import exchanges_of, pose
 from failsoft.tools.flux.work.facts import objective_for, objective_of, oddities
 from failsoft.tools.flux.work.making import gene_ids, gene_names, model_of, unknown_ids
 from failsoft.tools.flux.work.network import is_biomass
@@ -204,7 +204,7 @@ def _limiting(model: cobra.Model, best: Optimum) -> Iterator[dict[str, Any]]:
     """
     better = -1.0 if best.is_minimum else 1.0
     found = []
-    for exchange in surroundings_of(model).exchanges:
+    for exchange in exchanges_of(model).exchanges:
         reaction = model.reactions.get_by_id(exchange.reaction_id)
         variable = reaction.forward_variable if exchange.is_reversed else reaction.reverse_variable
         is_at_bound = variable.ub is not None and FLUX_NOISE < variable.primal >= variable.ub - FLUX_NOISE
@@ -232,7 +232,7 @@ def _parsimonious(model: cobra.Model) -> tuple[dict[str, float], float]:
 
 def _exchanged(model: cobra.Model, fluxes: Mapping[str, float], threshold: float) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {"uptakes": [], "secretions": []}
-    for exchange in surroundings_of(model).exchanges:
+    for exchange in exchanges_of(model).exchanges:
         flux = fluxes[exchange.reaction_id]
         if abs(flux) > max(threshold, FLUX_NOISE):
             kind = "uptakes" if (flux > 0) is exchange.is_reversed else "secretions"
@@ -270,7 +270,7 @@ def _implausible(model: cobra.Model, best: Optimum, fluxes: Mapping[str, float])
     large = [name for name, flux in fluxes.items() if abs(flux) > _FLUX_LIMIT + FLUX_NOISE]
     if large:
         found.append(f"{len(large)} fluxes are above 1,000 mmol/gDW/h, such as {', '.join(large[:_NAMED_AT_MOST])}.")
-    turned = [item.reaction_id for item in surroundings_of(model).exchanges if item.is_reversed]
+    turned = [item.reaction_id for item in exchanges_of(model).exchanges if item.is_reversed]
     turned = [name for name in turned if fluxes[name]]
     if turned:
         named = enumerated(turned, _NAMED_AT_MOST)

@@ -9,7 +9,7 @@ from typing import Any
 from failsoft.tools.flux.store import Recipe
 from failsoft.tools.flux.work import homology, modelseedpy, template
 from failsoft.tools.flux.work.checking import free_energy
-from failsoft.tools.flux.work.exchanges import surroundings_of
+from failsoft.tools.flux.work.exchanges import exchanges_of
 from failsoft.tools.flux.work.facts import model_facts, oddities
 from failsoft.tools.flux.work.making import model_of
 
@@ -39,7 +39,7 @@ def build(order: Mapping[str, Any], sequences: Mapping[str, str], functions: Map
         recognized = ""
     model = model_of(Recipe(built["base"]))
     with model:
-        for exchange in surroundings_of(model).exchanges:
+        for exchange in exchanges_of(model).exchanges:
             model.reactions.get_by_id(exchange.reaction_id).bounds = _COMPLETE
         growth = float(model.slim_optimize())
     growth = 0.0 if math.isnan(growth) or growth < _GROWS_AT else growth

@@ -13,7 +13,7 @@ import cobra
 from failsoft.framework.text import enumerated
 from failsoft.tools.flux.conditions import Conditions, bounds_from_json, bounds_to_json
 from failsoft.tools.flux.store import Recipe, Step
-from failsoft.tools.flux.work.exchanges import pose, surroundings_of
+from failsoft.tools.flux.work.exchanges import exchanges_of, pose
 from failsoft.tools.flux.work.making import model_of, modify
 from failsoft.tools.flux.work.solver import FLUX_NOISE, solve
 
@@ -103,7 +103,7 @@ class History:
         if not self.changes or not self._flows_without(self.changes):
             return None
         with model_of(self._before) as model:
-            exchanges = {exchange.reaction_id for exchange in surroundings_of(model).exchanges}
+            exchanges = {exchange.reaction_id for exchange in exchanges_of(model).exchanges}
         candidates = sorted(self.changes, key=lambda change: (change.is_forced, change.id in exchanges))
         for change in candidates[:_TRIED_ALONE_AT_MOST]:
             if time.monotonic() < deadline and self._flows_without([change]):

@@ -18,7 +18,7 @@ from failsoft.tools.flux.conditions import OPEN, ORGANIC_UPTAKE, Conditions, bou
 from failsoft.tools.flux.failures import CobrapySolverError, FbaInfeasible, FbaUnbounded
 from failsoft.tools.flux.store import Recipe
 from failsoft.tools.flux.work.changes import History, Undone
-from failsoft.tools.flux.work.exchanges import Exchange, pose, surroundings_of
+from failsoft.tools.flux.work.exchanges import exchanges_of, pose
 from failsoft.tools.flux.work.network import is_biomass, network_of
 from failsoft.tools.flux.work.shortage import USUAL, Shortage, shortage_of
 from failsoft.tools.flux.work.solver import FLUX_NOISE, ZERO, Verdict, fluxes_of, solve
@@ -97,7 +97,7 @@ def infeasible(
         solver_status=verdict,
         num_reactions=len(model.reactions),
         num_metabolites=len(model.metabolites),
-        num_exchange_reactions=len(surroundings_of(model).exchanges),
+        num_exchange_reactions=len(exchanges_of(model).exchanges),
         changes=list(undone.changes) if undone is not None else None,
         missing_uptakes=[dict(item) for item in causes.nutrients] or None,
         contradictions=[dict(item) for item in causes.contradictions] or None,
@@ -157,30 +157,21 @@ def _is_draft(recipe: Recipe) -> bool:
 
 def _shortage(model: cobra.Model, conditions: Conditions) -> Shortage:
     """Return what a model lacks, but for what the medium excludes: `[0, 1000]` is a condition, and no oversight."""
-    network = network_of(model)
-    around = surroundings_of(model)
-    listed = conditions.medium.compounds if conditions.medium is not None else {}
-    excluded = {
-        around.by_compound[item] for item, (low, _) in listed.items() if low == 0 and item in around.by_compound
-    }
-    offered = [item for item in around.exchanges if item not in excluded and item.reaction_id in network.reactions]
+    network, index = network_of(model), exchanges_of(model)
+    names = network.reactions.keys() - index.excluded_by(conditions.medium)
+    offered = {item.reaction_id: item for item in index.exchanges if item.reaction_id in names}
+    bounds = {name: item.oriented(*model.reactions.get_by_id(name).bounds) for name, item in offered.items()}
     with suppress(CobrapySolverError):
         return shortage_of(
             network.metabolites,
             network.reactions,
             {item.id: float(weight) for item, weight in linear_reaction_coefficients(model).items()},
-            {next(iter(network.reactions[item.reaction_id].coefficients)): item.reaction_id for item in offered},
-            {item.reaction_id: item.compound for item in offered},
-            free=[item.reaction_id for item in offered if _uptake(model, item) > ZERO],
+            {next(iter(network.reactions[name].coefficients)): name for name in offered},
+            {name: item.compound for name, item in offered.items()},
+            free=[name for name, (low, _) in bounds.items() if low < -ZERO],
             deadline=_deadline(),
         )
     return Shortage()
-
-
-def _uptake(model: cobra.Model, exchange: Exchange) -> float:
-    """Return how much may come in, as a positive number."""
-    low, high = model.reactions.get_by_id(exchange.reaction_id).bounds
-    return float(high if exchange.is_reversed else -low)
 
 
 def _contradictions(model: cobra.Model) -> list[Mapping[str, Any]]:
@@ -263,23 +254,17 @@ def _answer(
 
 def _feeding(model: cobra.Model, conditions: Conditions, nutrients: Sequence[Mapping[str, Any]]) -> NextStep | None:
     """Return the call that lets nutrients in; None if a medium cannot name them."""
-    around = surroundings_of(model)
+    index = exchanges_of(model)
+    names = {item["exchange"] for item in nutrients}
     if conditions.medium is None:
-        reversed_ = {exchange.reaction_id for exchange in around.exchanges if exchange.is_reversed}
-        opened = {
-            item["exchange"]: [0.0, ORGANIC_UPTAKE] if item["exchange"] in reversed_ else [-ORGANIC_UPTAKE, OPEN]
-            for item in nutrients
-        }
+        wide = {item.reaction_id: list(item.oriented(-ORGANIC_UPTAKE, OPEN)) for item in index.exchanges}
+        opened = {name: wide[name] for name in wide if name in names}
         return NextStep("modify_model", {"model_id": conditions.model_id, "bounds": opened})
-    if conditions.medium.others is not None or not all("compound_id" in item for item in nutrients):
+    new = [str(item["compound_id"]) for item in nutrients if "compound_id" in item]
+    if conditions.medium.others is not None or len(new) < len(nutrients):
         return None
-    exchanges = {item["exchange"] for item in nutrients}
-    given = around.by_compound
-    renamed = [name for name in conditions.medium.compounds if name in given and given[name].reaction_id in exchanges]
-    uptakes = {
-        str(item["compound_id"]): -USUAL.get(item["compound_id"], (-ORGANIC_UPTAKE, 0.0))[0] for item in nutrients
-    }
-    return NextStep("build_media", extended(conditions.medium, list(uptakes), without=renamed, uptakes=uptakes))
+    renamed = [name for name, item in index.by_compound.items() if item.reaction_id in names]
+    return NextStep("build_media", extended(conditions.medium, new, without=renamed))
 
 
 def _including(flux: float, low: float | None, high: float | None) -> list[float | None]:

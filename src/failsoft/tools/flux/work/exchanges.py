@@ -6,14 +6,14 @@ import json
 import re
 import sqlite3
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import cobra
 
 from failsoft.framework.text import enumerated
-from failsoft.tools.flux.conditions import Conditions, Medium
+from failsoft.tools.flux.conditions import Bounds, Conditions, Medium
 
 _MODELSEED = re.compile(r"(cpd\d{5})(?:_[a-z]\d*)?")
 
@@ -94,9 +94,13 @@ class Exchange:
         compound = {"compound_id": self.compound} if self.compound else {}
         return {"exchange": self.reaction_id, **compound, "name": self.name, **facts}
 
+    def oriented(self, low: float, high: float) -> Bounds:
+        """Return bounds of the reaction as bounds by the convention, where uptake is negative, or the reverse."""
+        return (-high, -low) if self.is_reversed else (low, high)
+
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ExchangeIndex:
     """The exchanges of a model.
 
     Args:
@@ -110,6 +114,11 @@ class Surroundings:
     by_compound: Mapping[str, Exchange]
     misannotated: Mapping[str, str]
 
+    def excluded_by(self, medium: Medium | None) -> frozenset[str]:
+        """Return the exchanges that a medium closes by name, `[0, 1000]`: its conditions, no oversight to correct."""
+        closed = [name for name, (low, _) in medium.compounds.items() if low == 0] if medium is not None else []
+        return frozenset(self.by_compound[name].reaction_id for name in closed if name in self.by_compound)
+
 
 @dataclass(frozen=True, slots=True)
 class Applied:
@@ -118,34 +127,15 @@ class Applied:
     Args:
         bounds: Of each exchange reaction.
         unused: Compounds that the model has no exchange for.
-        warnings: Sentences on compounds that share an exchange, or have none.
+        warnings: Sentences on compounds that the model cannot use, or that share an exchange.
     """
 
-    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Claim:
-    """An exchange with its ids, in groups of falling precedence over other exchanges (`_RANKS`)."""
-
-    reaction_id: str
-    name: str
-    is_reversed: bool
-    groups: tuple[tuple[str, ...], ...]
-    foreign: str
-    """The id of another metabolite, if it is annotated only with such ids."""
-
-    def exchange(self, owner: Mapping[str, str]) -> Exchange:
-        """Return the exchange, under the first id that is its own and that a medium may hold."""
-        own, *others = self.groups
-        ids = (*(item for group in others for item in group), *(item for item in own if _identities.is_known(item)))
-        compound = next((item for item in ids if owner[item] == self.reaction_id), "")
-        return Exchange(self.reaction_id, self.name, compound, self.is_reversed)
-
-
-_known: weakref.WeakKeyDictionary[cobra.Model, Surroundings] = weakref.WeakKeyDictionary()
+_known: weakref.WeakKeyDictionary[cobra.Model, ExchangeIndex] = weakref.WeakKeyDictionary()
 _identities = Identities(None)
 _path = ""
 
@@ -167,23 +157,40 @@ def use_database(path: str) -> None:
     _known.clear()
 
 
-def surroundings_of(model: cobra.Model) -> Surroundings:
+def exchanges_of(model: cobra.Model) -> ExchangeIndex:
     """Return the exchanges of a model; worked out once for each."""
     found = _known.get(model)
     if found is None:
-        claims = [claim for reaction in model.reactions if (claim := _claim(reaction)) is not None]
-        owner: dict[str, str] = {}
-        for rank in range(len(_RANKS)):
-            for claim in claims:
-                for item in claim.groups[rank]:
-                    owner.setdefault(item, claim.reaction_id)
-        exchanges = {claim.reaction_id: claim.exchange(owner) for claim in claims}
-        found = _known[model] = Surroundings(
-            tuple(exchanges.values()),
-            {item: exchanges[reaction_id] for item, reaction_id in owner.items()},
-            {claim.reaction_id: claim.foreign for claim in claims if claim.foreign},
-        )
+        found = _known[model] = _index([item for item in model.reactions if _is_exchange(item)])
     return found
+
+
+def _index(reactions: Sequence[cobra.Reaction]) -> ExchangeIndex:
+    """Give each id to one exchange, and each exchange the first id that is its own and that a medium may hold."""
+    ids = {reaction: _ids_of(*reaction.metabolites) for reaction in reactions}
+    owner: dict[str, cobra.Reaction] = {}
+    for rank in range(len(_RANKS)):
+        for reaction, (groups, _) in ids.items():
+            for item in groups[rank]:
+                owner.setdefault(item, reaction)
+    exchanges = {}
+    for reaction, ((own, *others), _) in ids.items():
+        usable = (*(item for group in others for item in group), *(item for item in own if _identities.is_known(item)))
+        compound = next((item for item in usable if owner[item] is reaction), "")
+        ((metabolite, coefficient),) = reaction.metabolites.items()
+        exchanges[reaction] = Exchange(reaction.id, metabolite.name or metabolite.id, compound, coefficient > 0)
+    return ExchangeIndex(
+        tuple(exchanges.values()),
+        {item: exchanges[reaction] for item, reaction in owner.items()},
+        {reaction.id: foreign for reaction, (_, foreign) in ids.items() if foreign},
+    )
+
+
+def _is_exchange(reaction: cobra.Reaction) -> bool:
+    if len(reaction.metabolites) != 1 or reaction.id.startswith("EX_"):
+        return len(reaction.metabolites) == 1
+    (metabolite,) = reaction.metabolites
+    return metabolite.compartment in _OUTSIDE and not reaction.id.startswith(("DM_", "SK_", "sink_"))
 
 
 def pose(model: cobra.Model, conditions: Conditions) -> Applied:
@@ -208,36 +215,27 @@ def apply_medium(model: cobra.Model, medium: Medium) -> Applied:
 
 def bounds_under(model: cobra.Model, medium: Medium) -> Applied:
     """Return the bounds of every exchange on a medium; the model is not changed."""
-    around = surroundings_of(model)
-    wanted: dict[str, tuple[float, float]] = {}
+    index = exchanges_of(model)
     first: dict[str, str] = {}
-    unused: list[str] = []
     warnings: list[str] = []
-    for compound, given in medium.compounds.items():
-        exchange = around.by_compound.get(compound)
-        if exchange is None:
-            unused.append(compound)
-        elif exchange.reaction_id in wanted:
-            warnings.append(
-                f"{first[exchange.reaction_id]} and {compound} are one exchange of this model, {exchange.reaction_id}: "
-                f"the bounds of {first[exchange.reaction_id]} are used."
-            )
-        else:
-            wanted[exchange.reaction_id] = given
-            first[exchange.reaction_id] = compound
-    bounds = {}
-    for exchange in around.exchanges:
-        if exchange.reaction_id not in model.reactions:  # removed for the time being
-            continue
-        low, high = model.reactions.get_by_id(exchange.reaction_id).bounds
-        if exchange.is_reversed:
-            low, high = -high, -low
-        low, high = wanted.get(exchange.reaction_id, medium.others or (0.0, max(0.0, high)))
-        bounds[exchange.reaction_id] = (-high, -low) if exchange.is_reversed else (low, high)
+    unused = tuple(name for name in medium.compounds if name not in index.by_compound)
     if unused:
         named = enumerated(unused, _LISTED_AT_MOST)
         warnings.append(f"The model has no exchange for these compounds of the medium, so it cannot use them: {named}.")
-    return Applied(bounds, tuple(unused), tuple(warnings))
+    for compound in medium.compounds:
+        if compound not in unused:
+            name = index.by_compound[compound].reaction_id
+            used = first.setdefault(name, compound)
+            if used != compound:
+                warnings.append(f"{used} and {compound} are one exchange, {name}: the bounds of {used} are used.")
+    bounds = {}
+    for exchange in index.exchanges:
+        name = exchange.reaction_id
+        if name in model.reactions:  # it may be removed for the time being
+            _, high = exchange.oriented(*model.reactions.get_by_id(name).bounds)
+            given = medium.compounds[first[name]] if name in first else medium.others or (0.0, max(0.0, high))
+            bounds[name] = exchange.oriented(*given)
+    return Applied(bounds, unused, tuple(warnings))
 
 
 def ids_of(compound: str) -> tuple[str, ...]:
@@ -245,18 +243,6 @@ def ids_of(compound: str) -> tuple[str, ...]:
     is_modelseed = _MODELSEED.fullmatch(compound) is not None
     others = _identities.bigg_of(compound) if is_modelseed else _identities.compounds_of(compound)[:1]
     return (compound, *others, *(_identities.linked_to(compound) if is_modelseed else ()))
-
-
-def _claim(reaction: cobra.Reaction) -> _Claim | None:
-    if len(reaction.metabolites) != 1:
-        return None
-    (metabolite, coefficient), *_ = reaction.metabolites.items()
-    if not reaction.id.startswith("EX_") and (
-        metabolite.compartment not in _OUTSIDE or reaction.id.startswith(("DM_", "SK_", "sink_"))
-    ):
-        return None
-    name = metabolite.name or metabolite.id
-    return _Claim(reaction.id, name, coefficient > 0, *_ids_of(metabolite))
 
 
 def _ids_of(metabolite: cobra.Metabolite) -> tuple[tuple[tuple[str, ...], ...], str]:

@@ -13,7 +13,7 @@ from failsoft.tools.flux.conditions import Conditions
 from failsoft.tools.flux.database.entries import similar_ids
 from failsoft.tools.flux.failures import ObjectiveNotFound
 from failsoft.tools.flux.store import Recipe
-from failsoft.tools.flux.work.exchanges import surroundings_of
+from failsoft.tools.flux.work.exchanges import exchanges_of
 from failsoft.tools.flux.work.making import model_of
 from failsoft.tools.flux.work.network import is_biomass
 
@@ -31,7 +31,7 @@ def describe(recipe: Recipe) -> dict[str, Any]:
 
 
 def _misannotated(model: cobra.Model) -> list[str]:
-    named = [f"{reaction} ({compound})" for reaction, compound in surroundings_of(model).misannotated.items()]
+    named = [f"{reaction} ({compound})" for reaction, compound in exchanges_of(model).misannotated.items()]
     if not named:
         return []
     shown = enumerated(named, _NAMED_AT_MOST)
@@ -44,7 +44,7 @@ def model_facts(model: cobra.Model) -> dict[str, Any]:
         "num_reactions": len(model.reactions),
         "num_metabolites": len(model.metabolites),
         "num_genes": len(model.genes),
-        "num_exchange_reactions": len(surroundings_of(model).exchanges),
+        "num_exchange_reactions": len(exchanges_of(model).exchanges),
         "objective": " + ".join(objective_of(model)),
     }
 
@@ -100,7 +100,7 @@ def oddities(model: cobra.Model) -> list[str]:
     found = []
     if not biomass_reactions(model):
         found.append("The model has no biomass reaction.")
-    if not surroundings_of(model).exchanges:
+    if not exchanges_of(model).exchanges:
         found.append("The model has no exchange reactions, so it can take up nothing.")
     if len(model.reactions) < _REACTIONS_AT_LEAST:
         found.append(f"The model has {len(model.reactions)} reactions; whole models have at least 100.")

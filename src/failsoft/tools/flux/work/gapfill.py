@@ -18,7 +18,7 @@ from failsoft.tools.flux.failures import GapfillInfeasible, MaxComplexityExceede
 from failsoft.tools.flux.store import Recipe
 from failsoft.tools.flux.work.checking import free_energy
 from failsoft.tools.flux.work.diagnosis import unbounded
-from failsoft.tools.flux.work.exchanges import apply_medium, surroundings_of
+from failsoft.tools.flux.work.exchanges import apply_medium, exchanges_of
 from failsoft.tools.flux.work.facts import biomass_reactions, model_facts, objective_of
 from failsoft.tools.flux.work.making import model_of
 from failsoft.tools.flux.work.network import (
@@ -85,9 +85,9 @@ def gapfill(
         applied = apply_medium(model, medium)
         before = _growth(model, objective, conditions)
         network = network_of(model)
-    around = surroundings_of(model)
-    names = {item.reaction_id: item.compound for item in around.exchanges}
-    given = {around.by_compound[item].reaction_id: item for item in medium.compounds if item in around.by_compound}
+    index = exchanges_of(model)
+    names = {item.reaction_id: item.compound for item in index.exchanges}
+    given = {index.by_compound[item].reaction_id: item for item in medium.compounds if item in index.by_compound}
     additional = candidates(network, known, medium, applied.unused)
     left = remaining_s()
     deadline = math.inf if left is None else time.monotonic() + max(1.0, left - _ANSWER_S)
@@ -99,11 +99,12 @@ def gapfill(
     if answer.reactions is None:
         progress(2, 5, "Looking for what is missing")
         joined = _joined(network, known)
+        excluded = index.excluded_by(medium)
         found = shortage_of(
             joined.metabolites,
             {**network.reactions, **additional},
             {objective: 1.0},
-            joined.exchanges,
+            {metabolite: name for metabolite, name in joined.exchanges.items() if name not in excluded},
             names,
             target=problem.target,
             deadline=deadline,

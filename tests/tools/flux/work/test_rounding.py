@@ -23,11 +23,6 @@ def test_optima_have_seven_decimals(lab: Lab, tool: Flux, operation: str) -> Non
     assert [value for value in values if value != round(value, 7)] == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="gap filling rounds growth to six decimals, other operations do not round; all should round to seven",
-)
 def test_the_growth_after_gap_filling_is_that_of_run_fba(lab: Lab, tool: Flux, gappy: str) -> None:
     media_id = lab.fed(tool)
     filled = lab.call(tool, "gapfill_model", {"model_id": gappy, "media_id": media_id, "target_growth": 0.5})

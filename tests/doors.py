@@ -179,7 +179,7 @@ HOMES = {
     "failsoft.tools.flux.database": "shipped as embedded_module, tables as tables_module",
     "failsoft.tools.flux.database.database": "Database, DatabaseNotLoaded",
     "failsoft.tools.flux.database.entries": "AnyKind, COMPOUNDS, REACTIONS, elements",
-    "failsoft.tools.flux.database.reference_data": "TEMPLATES, TemplateData",
+    "failsoft.tools.flux.database.reference_data": "ReferenceData, UNIVERSES",
     "failsoft.tools.flux.database.search": "find as find_entries",
     "failsoft.tools.flux.database.tables": "TablesError, find_tables",
     "failsoft.tools.flux.media": "missing_sources",
@@ -189,7 +189,7 @@ HOMES = {
     "failsoft.tools.flux.work": "analyses as fba_module",
     "failsoft.tools.flux.work.exchanges": "bounds_under, exchanges_of, use_database",
     "failsoft.tools.flux.work.gapfill": "Filling, fill",
-    "failsoft.tools.flux.work.homology": "all_of, any_of, gene_ids, search as diamond_search",
+    "failsoft.tools.flux.work.homology": "any_of, gene_ids, search as diamond_search",
     "failsoft.tools.flux.work.making": "model_of, packed",
     "failsoft.tools.flux.work.network": (
         "GapfillProblem, Network, NetworkMetabolite, NetworkReaction, candidates, network_of, sbml_universe, "

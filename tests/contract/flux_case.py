@@ -8,8 +8,8 @@ from typing import Any
 from failsoft import CallContext, operation
 from failsoft.tools.flux import Flux
 from tests.doors import Recipe
+from tests.programs.rast import RastServer
 from tests.tools.flux.lab import AEROBIC, Lab
-from tests.tools.flux.small_data import FUNCTIONS
 
 __all__ = ["PROTEIN", "Answer", "Case", "Stocked"]
 
@@ -33,17 +33,25 @@ class Case:
         lab: Whose workers it has.
         folder: The data for building models.
         tableless: A toolset without a database.
+        rast: A service that knows functions.
     """
 
-    def __init__(self, lab: Lab, folder: Path, tableless: Flux) -> None:
+    def __init__(self, lab: Lab, folder: Path, tableless: Flux, rast: RastServer) -> None:
         self._lab = lab
         self._folder = folder
         self._tableless = tableless
+        self.rast = rast
         self.use()
 
     def use(self, **settings: Any) -> None:
         """Serve with these settings from now on, and with an empty shelf."""
         self.tool = self._lab.tool(Stocked, **{"flux_templates": (str(self._folder),), **settings})
+
+    def use_modelseedpy(self, python: Path) -> None:
+        """Serve with a Python for ModelSEEDpy, with a template of it, and with RAST."""
+        folder = {"flux_modelseedpy_templates": self._folder, "flux_modelseedpy_python": python}
+        self.use(**folder, flux_rast_url=self.rast.url)
+        self.rast.functions = {"a": "Kinase"}
 
     def call(self, tool: str, /, **arguments: Any) -> Answer:
         """Return the answer to one call, after every check that a client could make."""
@@ -58,17 +66,13 @@ class Case:
         model_id = self._lab.loaded(self.tool)
         return self._lab.modified(self.tool, model_id, **changes) if changes else model_id
 
-    def draft(self, *proteins: str) -> str:
-        """Return the id of a draft of these proteins of the small template."""
-        functions = {name: FUNCTIONS[name] for name in proteins or FUNCTIONS}
-        sequences = dict.fromkeys(functions, PROTEIN)
-        built = self.call("build_model", protein_sequences=sequences, template="GramNegative", functions=functions)
-        assert built["success"], built
-        return str(built["model_id"])
+    def gappy(self) -> str:
+        """Return the id of a model without two steps that nothing replaces."""
+        return self.model(remove_reactions=["CS", "ENO"])
 
     def shelved(self, **base: Any) -> str:
         """Return the id of a model that is made of this."""
-        draft = {"kind": "packed", "source": "modelseed-template", "template": "GramNegative", "data": ""}
+        draft = {"kind": "packed", "source": "carveme", "template": "GramNegative", "data": ""}
         return str(self.call("shelve", base={**draft, **base})["model_id"])
 
     def medium(self, *without: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from tests.contract.flux_agent import Agent
 from tests.contract.flux_case import PROTEIN, Answer, Case, Stocked
 from tests.doors import FluxSettings, flux_module as flux
 from tests.programs.flux import IN_FLUX
+from tests.programs.rast import RastServer, rast, rast_service  # noqa: F401 - fixtures
 from tests.tools.flux.lab import AEROBIC, Lab
-from tests.tools.flux.small_data import FUNCTIONS, small_pyfba, small_tables
+from tests.tools.flux.small_data import proteins_of_textbook, small_carveme, small_modelseedpy, small_tables
 
 pytestmark = IN_FLUX
 
@@ -104,12 +106,12 @@ def tableless(tmp_path_factory: pytest.TempPathFactory) -> Flux:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return small_pyfba(tmp_path_factory.mktemp("pyfba"))
+    return small_modelseedpy(small_carveme(tmp_path_factory.mktemp("data")))
 
 
 @pytest.fixture
-def case(lab: Lab, folder: Path, tableless: Flux) -> Case:
-    return Case(lab, folder, tableless)
+def case(lab: Lab, folder: Path, tableless: Flux, rast: RastServer) -> Case:  # noqa: F811 - the fixture
+    return Case(lab, folder, tableless, rast)
 
 
 def with_(tool: str, **arguments: Any) -> Callable[[Case], Answer]:
@@ -147,12 +149,11 @@ def model_not_found(case: Case) -> Answer:
 
 def gapfill_infeasible(case: Case) -> Answer:
     media_id = case.medium("cpd00013")
-    return case.call("gapfill_model", model_id=case.draft(), media_id=media_id, max_complexity=10)
+    return case.call("gapfill_model", model_id=case.gappy(), media_id=media_id, max_complexity=10)
 
 
 def max_complexity_exceeded(case: Case) -> Answer:
-    draft = case.draft("fig|1.1.peg.1")
-    return case.call("gapfill_model", model_id=draft, media_id=case.medium(), max_complexity=1)
+    return case.call("gapfill_model", model_id=case.gappy(), media_id=case.medium(), max_complexity=1)
 
 
 def template_not_loaded(case: Case) -> Answer:
@@ -188,9 +189,14 @@ def invalid_protein_sequences(case: Case) -> Answer:
 
 
 def modelseedpy_error(case: Case) -> Answer:
-    """A Python without ModelSEEDpy, or with it and without its templates."""
-    case.use(flux_builder="modelseedpy")
-    return building(case)
+    """A Python without ModelSEEDpy."""
+    case.use_modelseedpy(Path(sys.executable))
+    return building(case, annotate_with_rast=True)
+
+
+def rast_unavailable(case: Case) -> Answer:
+    """It is not set up; what the next step does is build without it."""
+    return building(case, protein_sequences=dict([*proteins_of_textbook().items()][:5]), annotate_with_rast=True)
 
 
 def solver_error(case: Case) -> Answer:
@@ -229,11 +235,9 @@ TRIGGERS: dict[tuple[str, str], Callable[[Case], Answer]] = {
     ("build_media", "COMPOUND_NOT_IN_LIST"): media(custom_bounds={"cpd00179": [-1, 1]}),
     ("build_model", "INVALID_PROTEIN_SEQUENCES"): invalid_protein_sequences,
     ("build_model", "EMPTY_PROTEIN_SEQUENCES"): lambda case: building(case, protein_sequences={}),
-    ("build_model", "INVALID_TEMPLATE_NAME"): lambda case: building(
-        case, template="GramNeutral", functions={"a": "Glucose taker"}
-    ),
+    ("build_model", "INVALID_TEMPLATE_NAME"): lambda case: building(case, template="GramNeutral"),
     ("build_model", "MODELSEEDPY_ERROR"): modelseedpy_error,
-    ("build_model", "RAST_UNAVAILABLE"): lambda case: building(case, annotate_with_rast=True),
+    ("build_model", "RAST_UNAVAILABLE"): rast_unavailable,
     ("gapfill_model", "MODEL_NOT_FOUND"): with_("gapfill_model", model_id="model_xyz", media_id="media_xyz"),
     ("gapfill_model", "MEDIA_NOT_FOUND"): lambda case: case.call(
         "gapfill_model", model_id=case.model(), media_id="media_xyz"
@@ -334,8 +338,8 @@ def test_what_modelseedpy_says_is_reported_without_places_on_the_server_and_with
     python = tmp_path / "python"
     python.write_text(f"#!/bin/sh\ncat > /dev/null\ncat <<'END'\n{json.dumps(said)}\nEND\n")
     python.chmod(0o755)
-    case.use(flux_builder="modelseedpy", flux_modelseedpy_python=python)
-    details = building(case)["details"]
+    case.use_modelseedpy(python)
+    details = building(case, annotate_with_rast=True)["details"]
     assert details["exception_message"] == "cannot read <path>, nor <sequence>"
 
 
@@ -381,10 +385,10 @@ def test_the_faults_of_a_build_are_reported_in_the_order_of_the_seed(case: Case)
         "build_model",
         {**wrong, "protein_sequences": {}},
         {"protein_sequences": {"no id": "MK1"}},
-        {"protein_sequences": dict.fromkeys(FUNCTIONS, PROTEIN)},
+        {"protein_sequences": proteins_of_textbook()},
         {"template": "Archaea"},
         {"template": "GramNegative"},
-        {"annotate_with_rast": False, "functions": FUNCTIONS},
+        {"annotate_with_rast": False},
     ) == [
         *("EMPTY_PROTEIN_SEQUENCES", "INVALID_PROTEIN_SEQUENCES", "INVALID_TEMPLATE_NAME", "TEMPLATE_NOT_LOADED"),
         *("RAST_UNAVAILABLE", None),
@@ -405,7 +409,7 @@ def test_the_faults_of_a_gapfilling_are_reported_in_the_order_of_the_seed(case: 
         {"max_complexity": 1},
         {"model_id": case.shelved(template="Archaea")},
         {"media_id": case.medium("cpd00013")},
-        {"model_id": case.draft("fig|1.1.peg.1")},
+        {"model_id": case.gappy()},
         {"media_id": case.medium()},
         {"max_complexity": 10},
     ) == [
@@ -488,6 +492,7 @@ UNAVAILABLE = {"TEMPLATE_NOT_LOADED", "RAST_UNAVAILABLE"}
 
 @pytest.mark.parametrize("tool", SEED)
 def test_strange_arguments_are_typed_errors_and_never_a_crash(case: Case, tool: str) -> None:
+    case.use(flux_diamond="none")  # so that no call compares proteins
     model_id, media_id = case.model(), case.medium()
     sounds: dict[str, Answer] = {
         "build_media": {"compounds": ["cpd00027"]},

@@ -11,7 +11,7 @@ from typing import Any
 
 from failsoft import Runtime
 from failsoft.tools.flux import Flux
-from tests.doors import LOCAL_PRINCIPAL, CallScope, LocalState, ModelStore, StateStore, TemplateData, Workers
+from tests.doors import LOCAL_PRINCIPAL, CallScope, LocalState, ModelStore, ReferenceData, StateStore, Workers
 from tests.framework.wellformed import check_wellformed
 from tests.tools.chosen import chosen
 from tests.zygote import program_of
@@ -46,7 +46,7 @@ class Lab:
             self._made[kind, repr(general)] = tool
             tool.settings = own
             tool.models = ModelStore(LocalState().records(tool), keep_s=own.keep_s, at_most=own.keep_count)
-            tool.reference_data = TemplateData(own.templates)
+            tool.reference_data = ReferenceData(own)
         return tool
 
     def call(self, tool: Flux, operation: str, params: dict[str, Any] | None = None, **scope: Any) -> dict[str, Any]:

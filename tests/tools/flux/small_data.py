@@ -1,4 +1,4 @@
-"""Data sets of the form of ModelSEED's, carveme's and PyFBA's, small enough to be made in a test."""
+"""Data sets of the form of ModelSEED's, carveme's and ModelSEEDpy's, small enough to be made in a test."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ __all__ = [
     "shipped",
     "small_carveme",
     "small_modelseedpy",
-    "small_pyfba",
     "small_tables",
     "textbook",
 ]
@@ -122,92 +121,12 @@ def small_carveme(folder: Path) -> Path:
 
 
 FUNCTIONS = {
-    "fig|1.1.peg.1": "Glucose taker (EC 1.2.3.4) # of some strain",
+    "fig|1.1.peg.1": "Glucose taker # of some strain",
     "fig|1.1.peg.2": "Ammonium  TAKER / Unheard-of protein",
     "fig|1.1.peg.3": "Maker of alanine, small chain",
 }
-"""Roles of three proteins of the small template: what is left out, the last step to ATP, is a gap to fill."""
-_COMPOUNDS = {
-    "cpd00027": ("D-Glucose", "C6H12O6", 0),
-    "cpd00013": ("NH3", "H4N", 1),
-    "cpd00035": ("L-Alanine", "C3H7NO2", 0),
-    "cpd00002": ("ATP", "C10H13N5O13P3", -3),
-    "cpd00008": ("ADP", "C10H13N5O10P2", -2),
-    "cpd00009": ("Phosphate", "HO4P", -2),
-    "cpd00067": ("H+", "H", 1),
-}
-_REACTIONS = {
-    "rxn00001": ('-1:cpd00027:1:0:"D-Glucose";1:cpd00027:0:0:"D-Glucose"', "OK", ">", "conditional", "cpx1"),
-    "rxn00002": ('-1:cpd00013:1:0:"NH3";1:cpd00013:0:0:"NH3"', "OK", "=", "conditional", "cpx2"),
-    "rxn00003": (
-        '-1:cpd00027:0:0:"x";-2:cpd00013:0:0:"x; y";2:cpd00035:0:0:"z"',
-        "CI:1",
-        ">",
-        "conditional",
-        "cpx3|cpx9",
-    ),
-    "rxn00004": (
-        '-1:cpd00027:0:0:"x";-1:cpd00008:0:0:"x";-1:cpd00009:0:0:"x";1:cpd00002:0:0:"x"',
-        "OK",
-        ">",
-        "gapfilling",
-        "null",
-    ),
-    "rxn00005": ('1:cpd00002:0:0:"x";-1:cpd00067:0:0:"x"', "MI:C:10", "=", "gapfilling", "null"),
-    "rxn00006": ('-1:cpd00067:0:0:"x";1:cpd00067:1:0:"x"', "OK", "=", "spontaneous", "null"),
-}
-_ROLES = {"ftr1": "Glucose taker", "ftr2": "Ammonium taker", "ftr3": "Maker of alanine, small chain", "ftr4": "Helper"}
-_COMPLEXES = {
-    "cpx1": "ftr1;triggering;0;1",
-    "cpx2": "ftr2;triggering;0;1",
-    "cpx3": "ftr3;triggering;0;1|ftr4;involved;0;1",
-}
-_BIOMASS = '''
-"""Never run: it would end the test."""
-raise SystemExit
-
-
-def standard_eqn():
-    """What a cell is made of."""
-    reactants = {"L-Alanine": 1.0, "ATP": 5.0, "Protein biosynthesis": 1}
-    products = {"ADP": 5.0, "Phosphate": 5.0, "H": 5.0, "Biomass": 1}
-    return reactants, products
-
-
-def gram_negative():
-    reactants = {"L-Alanine": 1.0, "ATP": 5.0, "Protein biosynthesis": 1}
-    products = {"ADP": 5.0, "Phosphate": 5.0, "H": 5.0, "Biomass": 1}
-    return reactants, products
-'''
-
-
-def small_pyfba(folder: Path) -> Path:
-    """Write tables as PyFBA has them into a folder: a template of six reactions, one of them out of balance."""
-    database = folder / "PyFBA" / "Biochemistry" / "ModelSEEDDatabase"
-    for part in ("Biochemistry", "Annotations", "Templates/GramNegative", "Templates/Core"):
-        (database / part).mkdir(parents=True)
-    compounds: list[dict[str, Any]] = [
-        {"id": name, "name": reported, "formula": formula, "charge": charge}
-        for name, (reported, formula, charge) in _COMPOUNDS.items()
-    ]
-    reactions = [
-        {"id": name, "name": name, "stoichiometry": item[0], "status": item[1], "is_obsolete": 0}
-        for name, item in _REACTIONS.items()
-    ]
-    (database / "Biochemistry/compounds.json").write_text(json.dumps(compounds))
-    (database / "Biochemistry/reactions.json").write_text(json.dumps(reactions))
-    rows = [f"{name}\tc|e\t{item[2]}\t=\t{item[3]}\t0\t0\t0\t{item[4]}" for name, item in _REACTIONS.items()]
-    head = "id\tcompartment\tdirection\tgfdir\ttype\tbase_cost\tforward_cost\treverse_cost\tcomplexes"
-    for template in ("GramNegative", "Core"):
-        (database / f"Templates/{template}/Reactions.tsv").write_text("\n".join([head, *rows]) + "\n")
-    roles = [f"{name}\t{reported}\tModelSEED\tnull\tnull" for name, reported in _ROLES.items()]
-    (database / "Annotations/Roles.tsv").write_text("\n".join(["id\tname\tsource\tfeatures\taliases", *roles]) + "\n")
-    complexes = [f"{name}\t{name}\tModelSEED\tnull\t1.0\t{parts}" for name, parts in _COMPLEXES.items()]
-    head = "id\tname\tsource\treference\tconfidence\troles"
-    (database / "Annotations/Complexes.tsv").write_text("\n".join([head, *complexes]) + "\n")
-    (folder / "PyFBA/metabolism").mkdir()
-    (folder / "PyFBA/metabolism/biomass.py").write_text(_BIOMASS)
-    return folder
+"""Functions of three proteins, as RAST words them."""
+_ROLES = {"ftr1": "Glucose taker", "ftr3": "Maker of alanine, small chain"}
 
 
 def small_modelseedpy(folder: Path) -> Path:

@@ -162,7 +162,9 @@ def test_a_model_has_a_name_or_a_path(lab: Lab, tool: Flux, given: dict[str, Any
 
 def test_fasta_is_read_by_the_first_word_of_each_header() -> None:
     text = b">b0002 thrA\nMRVL\nkfgg*\n;a comment\n\n>x|1\nACDU\n"
-    assert read_fasta("p.faa", text) == {"b0002": "MRVLkfgg*", "x|1": "ACDU"}
+    proteins = read_fasta("p.faa", text)
+    assert proteins.sequences == {"b0002": "MRVLkfgg*", "x|1": "ACDU"}
+    assert [proteins.line("b0002", position) for position in (-1, 3, 4, 8)] == [1, 2, 3, 3]
 
 
 @pytest.mark.parametrize(("text", "line"), [(b"", 1), (b"MRVL", 1), (b">\nMR", 1), (b">a\nM\n>a\nM", 3)])

@@ -7,8 +7,6 @@ import contextlib
 import time
 from typing import Any
 
-import pytest
-
 from failsoft.tools.flux import Flux
 from tests.programs.flux import IN_FLUX
 from tests.tools.flux.lab import Lab
@@ -48,12 +46,6 @@ async def with_the_longest_step(
     return answer, longest[0]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="a FASTA file is parsed in the event loop, so that a large one stops every other call; it should be parsed "
-    "in a thread",
-)
 def test_a_large_fasta_file_does_not_stop_the_event_loop(lab: Lab, rooted: Flux) -> None:
     (root,) = rooted.roots
     lines = "MKVLAAGIVGLLAQPAWA\n" * 30

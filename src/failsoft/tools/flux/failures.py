@@ -154,10 +154,10 @@ class MaxComplexityExceeded(Infeasible):
 class ModelSeedPyError(UpstreamError):
     """ModelSEEDpy raised an exception while it built a model.
 
-    Raised when: its builder is chosen, and it cannot be imported, has no template, or fails over the genome.
+    Raised when: a model is built from the functions of proteins, and ModelSEEDpy cannot be imported, cannot read the
+    template, or fails over the genome.
     Caller: try another template; if that fails too, report the error id to the user.
-    Operator: the log has the exception. ModelSEEDpy ships no templates: set FAILSOFT_FLUX_MODELSEEDPY_TEMPLATES, or
-    choose another builder with FAILSOFT_FLUX_BUILDER.
+    Operator: the log has the exception.
     """
 
     library: Public[str] = "ModelSEEDpy"

@@ -15,7 +15,7 @@ from failsoft.framework.errors import ConfigurationError, ToolError
 from failsoft.tools.files import name_roots
 from failsoft.tools.flux.conditions import Conditions
 from failsoft.tools.flux.database.database import Database
-from failsoft.tools.flux.database.reference_data import TemplateData
+from failsoft.tools.flux.database.reference_data import ReferenceData
 from failsoft.tools.flux.database.tables import TablesError, find_tables
 from failsoft.tools.flux.input_files import InputFiles
 from failsoft.tools.flux.signatures import FluxSettings
@@ -72,7 +72,7 @@ class FluxParts(BaseTool):
         self.roots = () if root is None else (self.files.folder,)  # without one, replicas share their models
         self.workers = Workers(settings)
         self.database = Database(settings.tables, cache_dir=cache_dir)
-        self.reference_data = TemplateData(settings.templates)
+        self.reference_data = ReferenceData(settings)
         self.models = ModelStore(self.runtime.state.records(self), keep_s=settings.keep_s, at_most=settings.keep_count)
 
     def bind_operations(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -51,13 +51,8 @@ class FluxSettings(ToolsetSettings):
     )
     templates: Names = Field(
         default=(),
-        description="Folders, wheels or sdists with the data of carveme and PyFBA, from which the flux toolset builds "
-        "models, separated by commas; by default what is installed.",
-    )
-    builder: Literal["auto", "homology", "template", "modelseedpy"] = Field(
-        default="auto",
-        description="How the flux toolset builds models; auto takes the template where functions are known, else "
-        "homology.",
+        description="Folders with the data of carveme, from which the flux toolset builds models, separated by commas; "
+        "by default what is installed.",
     )
     diamond: str = Field(default="diamond", description="The program diamond, by name or path.")
     rast_url: WebAddress | None = Field(

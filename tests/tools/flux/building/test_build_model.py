@@ -1,11 +1,11 @@
-"""Models are built from proteins or from functions, and whatever cannot be is refused in the order of the seed."""
+"""Models are built from proteins, and whatever cannot be is refused in the order of the seed."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
-import shutil
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,12 @@ import pytest
 from loguru import logger
 
 from failsoft.tools.flux import Flux
-from tests.doors import TemplateData, diamond_search as search, rast_module
+from tests.doors import FluxSettings, ReferenceData, diamond_search as search, rast_module
 from tests.ports import reserved_ports
 from tests.programs.flux import IN_FLUX
 from tests.programs.rast import RastServer
 from tests.tools.flux.lab import Lab, is_running, until
-from tests.tools.flux.small_data import FUNCTIONS, proteins_of_textbook, small_carveme, small_modelseedpy, small_pyfba
+from tests.tools.flux.small_data import FUNCTIONS, proteins_of_textbook, small_carveme, small_modelseedpy
 
 pytestmark = IN_FLUX
 
@@ -31,9 +31,21 @@ def carveme(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return small_carveme(tmp_path_factory.mktemp("carveme"))
 
 
-@pytest.fixture(scope="module")
-def pyfba(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return small_pyfba(tmp_path_factory.mktemp("pyfba"))
+@pytest.fixture
+def with_modelseedpy(lab: Lab, tmp_path: Path, rast: RastServer) -> Flux:
+    """A toolset with a template of ModelSEEDpy, RAST, and a Python without ModelSEEDpy."""
+    return lab.tool(**modelseedpy(tmp_path, rast, Path(sys.executable)))
+
+
+def modelseedpy(folder: Path, rast: RastServer, python: Path) -> dict[str, Any]:
+    """Return the settings of a toolset that builds by ModelSEEDpy."""
+    rast.functions = dict.fromkeys(SOUND, "Kinase")
+    templates = small_modelseedpy(folder)
+    return {
+        "flux_modelseedpy_templates": templates,
+        "flux_modelseedpy_python": python,
+        "flux_rast_url": rast.url,
+    }
 
 
 def build(lab: Lab, tool: Flux, sequences: Any, template: str = "GramNegative", **more: Any) -> dict[str, Any]:
@@ -61,9 +73,9 @@ def test_every_bad_sequence_is_named_with_the_places_in_it(lab: Lab, tool: Flux)
 
 
 def test_all_faults_come_at_once_and_sequences_before_the_template(lab: Lab, tool: Flux) -> None:
-    error = build(lab, tool, {"a": "MK1"}, "GramNegativ", functions={"b": "Kinase"})
+    error = build(lab, tool, {"a": "MK1"}, "GramNegativ")
     assert error["error_code"] == "INVALID_PROTEIN_SEQUENCES"
-    assert [item["path"] for item in error["violations"]] == ["protein_sequences.a", "template", "functions.b"]
+    assert [item["path"] for item in error["violations"]] == ["protein_sequences.a", "template"]
 
 
 def test_an_unknown_template_is_refused_with_the_closest(lab: Lab, tool: Flux) -> None:
@@ -74,15 +86,9 @@ def test_an_unknown_template_is_refused_with_the_closest(lab: Lab, tool: Flux) -
     assert any("GramNegative" in text for text in error["suggestions"])
 
 
-def test_functions_of_proteins_that_are_not_given_are_refused(lab: Lab, tool: Flux) -> None:
-    error = build(lab, tool, SOUND, functions={"b0003": "Kinase"})
-    assert error["error_code"] == "INVALID_PARAM"
-    assert error["violations"][0]["path"] == "functions.b0003"
-
-
 def test_without_data_the_template_is_not_loaded(lab: Lab, tmp_path: Path) -> None:
     tool = lab.tool(flux_templates=(str(tmp_path),))
-    for more in ({}, {"functions": {"b0002": "Kinase"}}):
+    for more in ({}, {"annotate_with_rast": True}):
         error = build(lab, tool, SOUND, **more)
         assert (error["error_code"], error["effect"]) == ("TEMPLATE_NOT_LOADED", "none")
         assert error["details"]["missing"]
@@ -149,112 +155,102 @@ def test_ids_of_rast_survive_in_gene_rules(lab: Lab, carveme: Path) -> None:
 
 
 def test_odd_lengths_are_warned_of(lab: Lab, carveme: Path) -> None:
-    built = build(lab, lab.tool(flux_templates=(str(carveme),)), {"tiny": "MKV", "giant": "MKVLA" * 2_001})
+    odd = {**proteins_of_textbook(), "tiny": "MKV", "giant": "MKVLA" * 2_001}
+    built = build(lab, lab.tool(flux_templates=(str(carveme),)), odd)
     said = [text for text in built["metadata"]["warnings"] if "residues" in text]
     assert len(said) == 2
     assert "tiny" in said[0]
     assert "giant" in said[1]
 
 
-def test_functions_become_the_reactions_of_their_complexes(lab: Lab, pyfba: Path) -> None:
-    tool = lab.tool(flux_templates=(str(pyfba),))
-    built = build(lab, tool, dict.fromkeys(FUNCTIONS, "MKV"), functions=FUNCTIONS)
-    assert built["source"] == "modelseed-template"
-    exported = lab.call(tool, "export_model_json", {"model_id": built["model_id"], "section": "reactions"})
-    rules = {item["id"]: item["gene_reaction_rule"] for item in exported["model"]["reactions"]}
-    assert rules == {
-        "rxn00001_c0": "fig_1.1.peg.1",
-        "rxn00002_c0": "fig_1.1.peg.2",
-        "rxn00003_c0": "fig_1.1.peg.3",
-        "rxn00006_c0": "",
-        "bio1": "",
-        "EX_cpd00027_e0": "",
-        "EX_cpd00013_e0": "",
-        "EX_cpd00067_e0": "",
-    }
+def test_a_draft_whose_universe_is_gone_cannot_be_gapfilled(lab: Lab, carveme: Path, tmp_path: Path) -> None:
+    tool = lab.tool(flux_templates=(str(carveme),))
+    built = build(lab, tool, proteins_of_textbook())
     media = lab.fed(tool)
-    filled = lab.call(tool, "gapfill_model", {"model_id": built["model_id"], "media_id": media})
-    assert [item["id"] for item in filled["reactions_added"]] == ["rxn00004_c0"]
-    assert filled["universe"] == "modelseed"
-
-
-def test_a_model_whose_template_is_gone_cannot_be_gapfilled(lab: Lab, pyfba: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "data"
-    shutil.copytree(pyfba, folder)
-    tool = lab.tool(flux_templates=(str(folder),))
-    built = build(lab, tool, dict.fromkeys(FUNCTIONS, "MKV"), functions=FUNCTIONS)
-    media = lab.fed(tool)
-    tool.reference_data = TemplateData((str(tmp_path / "none"),))
+    tool.reference_data = ReferenceData(FluxSettings(templates=(str(tmp_path),)))
     error = lab.call(tool, "gapfill_model", {"model_id": built["model_id"], "media_id": media})
-    assert error["error_code"] == "TEMPLATE_NOT_LOADED"
+    assert (error["error_code"], error["effect"]) == ("TEMPLATE_NOT_LOADED", "none")
+    assert error["details"]["missing"] == ["the data of carveme"]
 
 
-def test_rast_returns_the_functions_that_the_template_needs(lab: Lab, pyfba: Path, rast: RastServer) -> None:
-    rast.functions = FUNCTIONS
-    tool = lab.tool(flux_templates=(str(pyfba),), flux_rast_url=rast.url)
-    built = build(lab, tool, dict.fromkeys(FUNCTIONS, "MKV"), annotate_with_rast=True)
-    assert built["num_genes"] == 3
+def test_rast_gives_the_functions_that_modelseedpy_needs(with_modelseedpy: Flux, lab: Lab, rast: RastServer) -> None:
+    error = build(lab, with_modelseedpy, SOUND, annotate_with_rast=True)
+    assert error["error_code"] == "MODELSEEDPY_ERROR"
     probe, question = rast.asked
     assert probe["params"] == []
-    assert {item["id"] for item in question["params"][0]["features"]} == set(FUNCTIONS)
+    assert {item["id"] for item in question["params"][0]["features"]} == set(SOUND)
+
+
+def test_proteins_that_rast_hardly_knows_are_refused(with_modelseedpy: Flux, lab: Lab, rast: RastServer) -> None:
+    rast.functions = {}
+    error = build(lab, with_modelseedpy, SOUND, annotate_with_rast=True)
+    assert error["error_code"] == "INVALID_PROTEIN_SEQUENCES"
+    assert (error["details"]["recognized"], error["details"]["recognized_share"]) == (0, 0.0)
 
 
 @pytest.mark.parametrize(
     ("status", "body"), [(500, b"oops"), (200, b"<html>"), (200, b'{"error": {"message": "no"}}'), (503, b"")]
 )
-def test_rast_that_fails_is_unavailable(lab: Lab, pyfba: Path, rast: RastServer, status: int, body: bytes) -> None:
+def test_rast_that_fails_is_unavailable(
+    with_modelseedpy: Flux, lab: Lab, rast: RastServer, status: int, body: bytes
+) -> None:
     rast.status, rast.body = status, body
-    tool = lab.tool(flux_templates=(str(pyfba),), flux_rast_url=rast.url)
-    error = build(lab, tool, SOUND, annotate_with_rast=True)
+    error = build(lab, with_modelseedpy, SOUND, annotate_with_rast=True)
     assert (error["error_code"], error["effect"]) == ("RAST_UNAVAILABLE", "none")
 
 
 def test_rast_that_is_slow_or_down_is_unavailable(
-    lab: Lab, pyfba: Path, rast: RastServer, monkeypatch: pytest.MonkeyPatch
+    lab: Lab, tmp_path: Path, rast: RastServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tool = lab.tool(flux_templates=(str(pyfba),), flux_rast_url=rast.url)
+    settings = modelseedpy(tmp_path, rast, Path(sys.executable))
     monkeypatch.setattr(rast_module, "_PROBE_S", 0.2)
     rast.gate.clear()
-    assert build(lab, tool, SOUND, annotate_with_rast=True)["error_code"] == "RAST_UNAVAILABLE"
+    assert build(lab, lab.tool(**settings), SOUND, annotate_with_rast=True)["error_code"] == "RAST_UNAVAILABLE"
     with reserved_ports(1) as (port,):
-        tool = lab.tool(flux_templates=(str(pyfba),), flux_rast_url=f"http://127.0.0.1:{port}/")
+        tool = lab.tool(**{**settings, "flux_rast_url": f"http://127.0.0.1:{port}/"})
         assert build(lab, tool, SOUND, annotate_with_rast=True)["error_code"] == "RAST_UNAVAILABLE"
 
 
-def test_rast_that_is_not_configured_is_unavailable(lab: Lab, pyfba: Path) -> None:
-    error = build(lab, lab.tool(flux_templates=(str(pyfba),)), SOUND, annotate_with_rast=True)
+def test_everything_that_annotation_lacks_is_named_where_the_proteins_would_do(lab: Lab, carveme: Path) -> None:
+    proteins = dict([*proteins_of_textbook().items()][:5])
+    tool = lab.tool(flux_templates=(str(carveme),), flux_modelseedpy_python=carveme / "python")
+    error = build(lab, tool, proteins, annotate_with_rast=True)
     assert error["error_code"] == "RAST_UNAVAILABLE"
+    parts = ("ModelSEEDpy", "the template 'GramNegative' of ModelSEEDpy", "a RAST service")
+    assert all(part in error["details"]["reason"] for part in parts)
+    assert lab.call(tool, error["next_step"]["tool"], error["next_step"]["arguments"])["success"]
 
 
-def test_modelseedpy_that_fails_says_at_what(lab: Lab) -> None:
-    error = build(lab, lab.tool(flux_builder="modelseedpy"), SOUND)
+def test_a_template_that_is_built_from_functions_asks_for_annotation(
+    lab: Lab, tmp_path: Path, rast: RastServer
+) -> None:
+    settings = modelseedpy(tmp_path, rast, Path(sys.executable))
+    (tmp_path / "Own.json").write_text("{}")
+    error = build(lab, lab.tool(**settings), SOUND, "Own")
+    assert (error["error_code"], error["violations"][0]["path"]) == ("INVALID_PARAM", "annotate_with_rast")
+    assert error["violations"][0]["suggestion"] is True
+
+
+def test_modelseedpy_that_fails_says_at_what(lab: Lab, with_modelseedpy: Flux) -> None:
+    error = build(lab, with_modelseedpy, SOUND, annotate_with_rast=True)
     assert (error["error_code"], error["error_type"]) == ("MODELSEEDPY_ERROR", "library_error")
     details = error["details"]
     assert (details["library"], details["template_requested"]) == ("ModelSEEDpy", "GramNegative")
-    # Without ModelSEEDpy it cannot be imported; with it there is no template, since it ships none.
-    assert (details["operation"], details["exception_type"]) in {
-        ("import modelseedpy", "ModuleNotFoundError"),
-        ("MSTemplateBuilder.from_dict", "ValueError"),
-    }
+    if find_spec("modelseedpy") is None:
+        assert (details["operation"], details["exception_type"]) == ("import modelseedpy", "ModuleNotFoundError")
 
 
-def test_modelseedpy_builds_from_a_template_that_it_is_given(lab: Lab, tmp_path: Path) -> None:
+def test_modelseedpy_builds_from_a_template_that_it_is_given(lab: Lab, tmp_path: Path, rast: RastServer) -> None:
     python = os.environ.get("FLUX_MODELSEEDPY_PYTHON", "")
     if not python and find_spec("modelseedpy") is None:
         pytest.skip("ModelSEEDpy is not installed (nor is FLUX_MODELSEEDPY_PYTHON a Python that has it)")
-    settings = {"flux_builder": "modelseedpy", "flux_modelseedpy_templates": small_modelseedpy(tmp_path)}
-    tool = lab.tool(**settings, **({"flux_modelseedpy_python": Path(python)} if python else {}))
-    functions = {**FUNCTIONS, "fig|1.1.peg.1": "Glucose taker"}  # it compares roles with their EC numbers
-    built = build(lab, tool, dict.fromkeys(functions, "MKV"), functions=functions)
+    tool = lab.tool(**modelseedpy(tmp_path, rast, Path(python or sys.executable)))
+    rast.functions = FUNCTIONS
+    built = build(lab, tool, dict.fromkeys(FUNCTIONS, "MKV"), annotate_with_rast=True)
     assert (built["source"], built["objective"]) == ("modelseedpy", "bio1")
     exported = lab.call(tool, "export_model_json", {"model_id": built["model_id"], "section": "reactions"})
     rules = {item["id"]: item["gene_reaction_rule"] for item in exported["model"]["reactions"]}
     assert (rules["rxn00001_c0"], rules["rxn00003_c0"]) == ("fig_1.1.peg.1", "fig_1.1.peg.3")
-
-
-def test_a_python_that_does_not_exist_is_an_error_of_modelseedpy(lab: Lab, tmp_path: Path) -> None:
-    tool = lab.tool(flux_builder="modelseedpy", flux_modelseedpy_python=tmp_path / "python")
-    assert build(lab, tool, SOUND)["details"]["exception_type"] == "FileNotFoundError"
 
 
 def test_sequences_stay_out_of_logs_and_answers(lab: Lab, carveme: Path) -> None:

@@ -29,12 +29,6 @@ def from_fasta(lab: Lab, tool: Flux, text: str, **more: Any) -> dict[str, Any]:
     return lab.call(tool, "build_model", {"fasta_path": "proteins.faa", "template": "GramNegative", **more})
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="nucleotides are accepted as proteins, since A, C, G and T are amino acids too, and the build then fails; "
-    "they should be INVALID_PROTEIN_SEQUENCES",
-)
 @pytest.mark.parametrize("is_file", [True, False], ids=["fasta", "arguments"])
 def test_nucleotides_are_no_proteins(lab: Lab, rooted: Flux, *, is_file: bool) -> None:
     genes = {f"gene{number}": DNA * 5 for number in range(3)}
@@ -45,21 +39,11 @@ def test_nucleotides_are_no_proteins(lab: Lab, rooted: Flux, *, is_file: bool) -
     assert error["error_code"] == "INVALID_PROTEIN_SEQUENCES"
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="a FASTA file may hold any number of proteins, arguments 30,000; the limit should hold for both",
-)
 def test_a_fasta_file_may_not_hold_more_proteins_than_arguments_may(lab: Lab, rooted: Flux) -> None:
     error = from_fasta(lab, rooted, "".join(f">p{number}\nMKVLAAGIVG\n" for number in range(AT_MOST + 1)))
     assert (error["success"], error["error_type"]) == (False, "validation_error")
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="too many proteins are answered with EMPTY_PROTEIN_SEQUENCES and the advice to give at least one",
-)
 def test_too_many_proteins_are_not_called_none(lab: Lab, rooted: Flux) -> None:
     given = {f"p{number}": "MKVLAAGIVG" for number in range(AT_MOST + 1)}
     error = lab.call(rooted, "build_model", {"protein_sequences": given, "template": "GramNegative"})
@@ -67,12 +51,6 @@ def test_too_many_proteins_are_not_called_none(lab: Lab, rooted: Flux) -> None:
     assert error["error_code"] != "EMPTY_PROTEIN_SEQUENCES"
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="a fault in a protein of a FASTA file is reported at protein_sequences, which the caller did not give; the "
-    "file and the record should be named",
-)
 def test_a_fault_in_a_fasta_file_names_the_file_and_the_record(lab: Lab, rooted: Flux) -> None:
     error = from_fasta(lab, rooted, ">b0001\nMKV\n>b0002\nMK1V\n")
     assert error["error_code"] == "INVALID_PROTEIN_SEQUENCES"
@@ -92,11 +70,6 @@ def equipped(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Flux:
     return made
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="one protein with an internal stop refuses a whole proteome, and there is no skip_invalid to leave it out",
-)
 def test_proteins_with_internal_stops_are_left_out_and_named_where_the_caller_says_so(lab: Lab, equipped: Flux) -> None:
     text = "".join(f">{name}\n{protein}\n" for name, protein in proteins_of_textbook().items())
     built = from_fasta(lab, equipped, f"{text}>pseudogene\nMKVL*AAGIVG\n", skip_invalid=True)
@@ -104,11 +77,6 @@ def test_proteins_with_internal_stops_are_left_out_and_named_where_the_caller_sa
     assert "pseudogene" in json.dumps(built)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="proteins of which none is recognized become a draft all the same; it should be refused, with the share",
-)
 def test_a_draft_of_proteins_that_are_hardly_recognized_is_refused(lab: Lab, equipped: Flux) -> None:
     known = dict([*proteins_of_textbook().items()][:1])
     strange = {f"x{number}": text[::-1] for number, text in enumerate(proteins_of_textbook().values())}
@@ -116,11 +84,6 @@ def test_a_draft_of_proteins_that_are_hardly_recognized_is_refused(lab: Lab, equ
     assert lab.call(equipped, "build_model", params)["success"] is False
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="where both the data and the program diamond are missing, the hint for the operator names the data only",
-)
 def test_the_operator_learns_of_everything_that_a_build_lacks(lab: Lab, tmp_path: Path) -> None:
     tool = lab.tool(flux_templates=(str(tmp_path),), flux_diamond=str(tmp_path / "diamond"))
     answer = asyncio.run(tool.build_model(protein_sequences={"p1": "MKVLAAGIVG"}, template="GramNegative"))

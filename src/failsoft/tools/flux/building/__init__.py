@@ -1,1 +1,1 @@
-"""Draft models from proteins or functions."""
+"""Draft models from proteins."""

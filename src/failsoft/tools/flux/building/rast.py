@@ -14,18 +14,16 @@ from failsoft.framework.errors import Public, Unavailable, Words
 class RastUnavailable(Unavailable):
     """Annotation by RAST was requested, and the service does not answer.
 
-    Raised when: no endpoint is configured, or a real request to it fails, times out or is answered with an error.
-    Caller: call again with `annotate_with_rast` false; with known functions, give them as `functions`.
+    Raised when: no endpoint or no ModelSEEDpy is on this server, or a real request to the endpoint fails, times out or
+    is answered with an error.
+    Caller: call again with `annotate_with_rast` false.
     Operator: set FAILSOFT_FLUX_RAST_URL, or look whether the service behind it runs.
     """
 
     reason: Public[Words]
     code = "RAST_UNAVAILABLE"
     message = "RAST annotation is not available: {reason}."
-    hints = (
-        "Call build_model again with annotate_with_rast false",
-        "If you know the functions of the proteins, give them as functions",
-    )
+    hints = ("Call build_model again with annotate_with_rast false",)
     retry = "after_fix"
     actor = "caller"
 
@@ -42,10 +40,10 @@ class Rast:
     """A RAST service (JSON-RPC).
 
     Args:
-        url: Its endpoint; None if it is not configured.
+        url: Its endpoint.
     """
 
-    def __init__(self, url: str | None) -> None:
+    def __init__(self, url: str) -> None:
         self._url = url
 
     async def probe(self) -> None:
@@ -77,10 +75,6 @@ class Rast:
         return {name: function for name, function in found.items() if function and name in sequences}
 
     async def _ask(self, method: str, params: list[Any], limit_s: float) -> Any:
-        if self._url is None:
-            raise RastUnavailable(
-                reason="no endpoint is configured on this server", operator_hint="set FAILSOFT_FLUX_RAST_URL"
-            )
         question = {"version": "1.1", "id": "1", "method": method, "params": params}
         try:
             async with (

@@ -116,8 +116,24 @@ def gapfill_model(
     return gapfill.gapfill(recipe, conditions, target, max_complexity, universe)
 
 
-def build_model(order: Mapping[str, Any], sequences: Mapping[str, str], functions: Mapping[str, str]) -> dict[str, Any]:
-    """See `build`."""
-    from failsoft.tools.flux.work import build
+def build_from_proteins(
+    sequences: Mapping[str, str], template: str, name: str, places: Mapping[str, str], limit_s: float
+) -> dict[str, Any]:
+    """See `homology.build`."""
+    from failsoft.tools.flux.work import homology
 
-    return build.build(order, sequences, functions)
+    return homology.build(sequences, template, name, places, limit_s)
+
+
+def build_from_functions(
+    sequences: Mapping[str, str],
+    functions: Mapping[str, str],
+    template: str,
+    name: str,
+    places: Mapping[str, str],
+    limit_s: float,
+) -> dict[str, Any]:
+    """See `modelseedpy.build`."""
+    from failsoft.tools.flux.work import modelseedpy
+
+    return modelseedpy.build(sequences, functions, template, name, places, limit_s)

@@ -29,6 +29,7 @@ from failsoft.tools.flux.work.network import (
     network_of,
     sbml_universe,
     shipped_universe,
+    template_universe,
 )
 from failsoft.tools.flux.work.shortage import Shortage, shortage_of
 from failsoft.tools.flux.work.solver import FLUX_NOISE, LinearProblem, rounded, solve
@@ -67,7 +68,7 @@ def gapfill(
         conditions: On which medium it is to grow.
         target: Growth to reach, per hour.
         max_complexity: Reactions that may be added.
-        universe: `{"source": "shipped"}`, or with the file or the folder of the other sources.
+        universe: `{"source": "shipped"}`, or another source with its `file`.
 
     Raises:
         OBJECTIVE_NOT_FOUND: Nothing says which reaction is growth.
@@ -162,10 +163,8 @@ def _objective(model: cobra.Model, model_id: str) -> str:
 def _universe(universe: Mapping[str, str]) -> Network:
     if universe["source"] == "carveme":
         return sbml_universe(Path(universe["file"]))
-    if universe["source"] == "modelseed":
-        from failsoft.tools.flux.work.tables import template_universe  # noqa: PLC0415 - large tables
-
-        return template_universe(Path(universe["folder"]), universe["template"])
+    if universe["source"] == "modelseedpy":
+        return template_universe(Path(universe["file"]))
     return shipped_universe()
 
 

@@ -13,9 +13,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from failsoft.framework.errors import Timeout, UpstreamError
-from failsoft.tools.flux.database.reference_data import TEMPLATES
-from failsoft.tools.flux.work.making import draft
+from failsoft.tools.flux.conditions import OPEN
+from failsoft.tools.flux.store import Recipe
+from failsoft.tools.flux.work.checking import free_energy
+from failsoft.tools.flux.work.exchanges import exchanges_of
+from failsoft.tools.flux.work.facts import model_facts, oddities
+from failsoft.tools.flux.work.making import model_of, packed
 from failsoft.tools.flux.work.network import Network, NetworkReaction, sbml_universe
+from failsoft.tools.flux.work.solver import rounded, solve
 from failsoft.tools.flux.workers.fork_server import ending_with_this_process
 from failsoft.tools.flux.workers.worker import progress
 
@@ -47,20 +52,30 @@ def any_of(complexes: Collection[frozenset[str]]) -> str:
     return " or ".join(f"({' and '.join(sorted(item))})" if len(item) > 1 else next(iter(item)) for item in ordered)
 
 
-def all_of(complexes: Iterable[Iterable[Iterable[str]]]) -> str:
-    """Return the rule for complexes, any of which is enough; each has parts, and each part genes that make it."""
-    rules = []
-    for parts in complexes:
-        written = dict.fromkeys(_one_of(sorted(set(genes))) for genes in parts)
-        rules.append(" and ".join(written) if len(written) > 1 else next(iter(written), "").strip("()"))
-    distinct = list(dict.fromkeys(rule for rule in rules if rule))
-    if len(distinct) == 1:
-        return distinct[0]
-    return " or ".join(f"({rule})" if " " in rule else rule for rule in distinct)
+def drafted(content: Mapping[str, Any], *, source: str, template: str, name: str) -> dict[str, Any]:
+    """Return the base of a draft's recipe, its facts, its growth per hour with all nutrients, and warnings.
 
-
-def _one_of(genes: list[str]) -> str:
-    return genes[0] if len(genes) == 1 else f"({' or '.join(genes)})"
+    Args:
+        content: The draft, as `cobra.io.model_to_dict` gives it.
+        source: What it was built from: `carveme` or `modelseedpy`.
+        template: The name of the template.
+        name: What the caller calls the model.
+    """
+    base = packed({**content, "id": template, "name": name}, source=source, template=template)
+    model = model_of(Recipe(base))
+    with model:
+        for exchange in exchanges_of(model).exchanges:
+            model.reactions.get_by_id(exchange.reaction_id).bounds = (-OPEN, OPEN)
+        growth = rounded(model.solver.objective.value) if solve(model) == "optimal" else 0.0
+    warnings = [*oddities(model), *free_energy(model)]
+    if not growth:
+        warnings.append("The draft does not grow even with every nutrient available: fill its gaps with gapfill_model.")
+    return {
+        "base": base,
+        "facts": {**model_facts(model), "source": source, "template": template},
+        "growth": growth,
+        "warnings": warnings,
+    }
 
 
 _COLUMNS = ("qseqid", "sseqid", "pident", "qcovhsp", "scovhsp", "bitscore")
@@ -148,33 +163,29 @@ class _Complex(NamedTuple):
 
 
 def build(
-    sequences: Mapping[str, str], template: str, name: str, data: str, program: str, limit_s: float
+    sequences: Mapping[str, str], template: str, name: str, places: Mapping[str, str], limit_s: float
 ) -> dict[str, Any]:
-    """Return the base of a draft, and facts about it.
+    """Return the base of a draft's recipe, its facts, and how many proteins were recognized: a task.
 
     Args:
         sequences: Proteins by id.
-        template: A template that has a universe.
+        template: The template that the universe belongs to.
         name: What the caller calls the model.
-        data: The folder of carveme's generated data.
-        program: The path of diamond.
+        places: The `folder` of carveme's generated data, the file of its `universe`, and the program `diamond`.
         limit_s: Seconds that diamond may take.
     """
-    folder = Path(data)
+    folder = Path(places["folder"])
     genes = gene_ids(sequences)
     progress(0, 4, "Comparing the proteins with known ones")
-    hits = search(sequences, folder / "bigg_proteins.dmnd", program=program, limit_s=limit_s)
+    hits = search(sequences, folder / "bigg_proteins.dmnd", program=places["diamond"], limit_s=limit_s)
     progress(2, 4, "Looking up their functions")
     like = _alike(hits)
     rules = _rules(_complexes(folder / "bigg_gprs.csv.gz"), like, genes)
     progress(3, 4, "Making the draft")
-    universe = sbml_universe(folder / f"universe_{TEMPLATES[template].universe}.xml.gz")
-    network = _drafted(universe, rules)
-    matched = {hit.query for found in like.values() for hit in found}
-    return {
-        "base": draft(network, source="carveme", template=template, name=name),
-        "matched": len(matched),
-    }
+    network = _drafted(sbml_universe(Path(places["universe"])), rules)
+    recognized = {hit.query for found in like.values() for hit in found}
+    content = network.to_cobra(network.reactions)
+    return {"recognized": len(recognized), **drafted(content, source="carveme", template=template, name=name)}
 
 
 def _alike(hits: Iterable[ProteinHit]) -> dict[str, list[ProteinHit]]:

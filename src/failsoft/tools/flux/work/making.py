@@ -20,7 +20,6 @@ from failsoft.framework.text import quoted
 from failsoft.tools.flux.conditions import bounds_from_json
 from failsoft.tools.flux.database.entries import similar_ids
 from failsoft.tools.flux.store import Recipe, Step
-from failsoft.tools.flux.work.network import Network
 
 _kept: collections.OrderedDict[str, cobra.Model] = collections.OrderedDict()
 _at_most = 8
@@ -134,19 +133,6 @@ def unknown_ids(parameter: str, given: Any, known: cobra.DictList, kind: str) ->
 
 def _listed(given: str | list[str] | None) -> list[str]:
     return [given] if isinstance(given, str) else list(given or ())
-
-
-def draft(network: Network, *, source: str, template: str, name: str = "") -> dict[str, Any]:
-    """Return the base of a recipe that keeps a whole network.
-
-    Args:
-        network: What was built; only metabolites that its reactions use are kept.
-        source: Which data it was built from: `carveme`, `modelseed-template` or `modelseedpy`.
-        template: The name of the template.
-        name: What the caller calls the model.
-    """
-    content = {**network.to_cobra(network.reactions), "id": template or "draft", "name": name}
-    return packed(content, source=source, template=template)
 
 
 def packed(content: Mapping[str, Any], *, direction: str = "max", **origin: str) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import subprocess
 import sys
@@ -14,16 +13,14 @@ from typing import Any
 from failsoft.framework.safe.redaction import redact_paths
 from failsoft.framework.text import bounded
 from failsoft.tools.flux.failures import ModelSeedPyError
-from failsoft.tools.flux.work.homology import gene_ids
-from failsoft.tools.flux.work.making import draft
-from failsoft.tools.flux.work.network import Network, NetworkMetabolite, NetworkReaction
-from failsoft.tools.flux.work.template import split_roles
+from failsoft.tools.flux.work.homology import drafted, gene_ids
 from failsoft.tools.flux.workers.fork_server import ending_with_this_process
 from failsoft.tools.flux.workers.worker import progress
 
 _PROGRAM = Path(__file__).with_name("modelseedpy_builder.py")
 _RESIDUES = re.compile(r"[A-Z*]{12,}")
 """What may be a part of a protein."""
+_BETWEEN_ROLES = re.compile(r"\s+/\s+|\s+@\s+|\s*;\s+")
 _MESSAGE_AT_MOST = 300
 
 
@@ -32,19 +29,17 @@ def build(
     functions: Mapping[str, str],
     template: str,
     name: str,
-    python: str,
-    templates: str,
+    places: Mapping[str, str],
     limit_s: float,
 ) -> dict[str, Any]:
-    """Return the base of a draft.
+    """Return the base of a draft's recipe, and its facts: a task.
 
     Args:
         sequences: Proteins by id.
         functions: Their functional roles by id.
         template: The name of a template of ModelSEED.
         name: What the caller calls the model.
-        python: The Python that has ModelSEEDpy; this one if empty.
-        templates: The folder of its templates, as `NAME.json`.
+        places: The `python` that has ModelSEEDpy, this one if empty, and the file of the `template`.
         limit_s: Seconds after which it is killed.
 
     Raises:
@@ -55,10 +50,9 @@ def build(
     order = {
         "sequences": {genes[protein]: sequence for protein, sequence in sequences.items()},
         "functions": {genes[protein]: split_roles(function) for protein, function in functions.items()},
-        "template": template,
-        "templates": templates,
+        "template": places["template"],
     }
-    said = _run(order, python or sys.executable, limit_s)
+    said = _run(order, places["python"] or sys.executable, limit_s)
     if "model" not in said:
         raise ModelSeedPyError(
             operation=str(said.get("operation", "start")),
@@ -67,7 +61,12 @@ def build(
             template_requested=template,
         )
     progress(1, 2, "Making the draft")
-    return {"base": draft(_network(said["model"]), source="modelseedpy", template=template, name=name)}
+    return drafted(said["model"], source="modelseedpy", template=template, name=name)
+
+
+def split_roles(function: str) -> list[str]:
+    """Return the roles in a function: several are written with ` / `, ` @ ` or `; `, and a comment after `#`."""
+    return [part.strip() for part in _BETWEEN_ROLES.split(function.partition("#")[0]) if part.strip()]
 
 
 def _redacted(text: str) -> str:
@@ -91,32 +90,3 @@ def _run(order: Mapping[str, Any], python: str, limit_s: float) -> dict[str, Any
     except (OSError, ValueError) as error:
         return {"exception_type": type(error).__name__, "exception_message": "its process ended without an answer"}
     return said
-
-
-def _network(model: Mapping[str, Any]) -> Network:
-    """Return the plain data of a model as cobra writes it."""
-    metabolites = {
-        item["id"]: NetworkMetabolite(
-            item.get("name", ""),
-            item.get("formula") or "",
-            int(item.get("charge") or 0),
-            item.get("compartment", ""),
-        )
-        for item in model["metabolites"]
-    }
-    reactions = {
-        item["id"]: NetworkReaction(
-            item.get("name", ""),
-            item["metabolites"],
-            _bound(item["lower_bound"], -math.inf),
-            _bound(item["upper_bound"], math.inf),
-            item.get("gene_reaction_rule", ""),
-        )
-        for item in model["reactions"]
-    }
-    objective = next((item["id"] for item in model["reactions"] if item.get("objective_coefficient")), "")
-    return Network(metabolites, reactions, objective)
-
-
-def _bound(value: Any, otherwise: float) -> float:
-    return otherwise if value is None else float(value)

@@ -25,11 +25,8 @@ def build(order: dict[str, Any], at: Callable[[str], None]) -> Any:
     genes = import_module("modelseedpy.core.msgenome")
     templates = import_module("modelseedpy.core.mstemplate")
     at("MSTemplateBuilder.from_dict")
-    file = Path(order["templates"], order["template"] + ".json")
-    if not order["templates"] or not file.is_file():
-        msg = f"Template {order['template']} not found"
-        raise ValueError(msg)
-    template = templates.MSTemplateBuilder.from_dict(json.loads(file.read_text(encoding="utf-8"))).build()
+    text = Path(order["template"]).read_text(encoding="utf-8")
+    template = templates.MSTemplateBuilder.from_dict(json.loads(text)).build()
     at("MSGenome.add_features")
     genome = seed.MSGenome()
     features = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -17,6 +18,7 @@ from failsoft.tools.flux.database.shipped import SbmlModel, read_models, read_sb
 from failsoft.tools.flux.work.exchanges import ids_of
 from failsoft.tools.flux.work.solver import FLUX_NOISE, Column
 
+_DIRECTIONS = {">": (0.0, 1_000.0), "<": (-1_000.0, 0.0)}
 _BIOMASS = re.compile(r"biomass|^bio\d+|^growth$", re.IGNORECASE)
 _SEED = "seed.compound"
 
@@ -142,6 +144,40 @@ def _reaction_to_cobra(name: str, item: NetworkReaction) -> dict[str, Any]:
 def sbml_universe(file: Path) -> Network:
     """Return a universe that is kept as SBML. A worker reads it once, in about a second."""
     return _network(read_sbml(file))
+
+
+@functools.lru_cache(maxsize=2)
+def template_universe(file: Path) -> Network:
+    """Return the reactions of a template of ModelSEEDpy by the ids of its models, and an exchange for each compound."""
+    template = json.loads(file.read_text(encoding="utf-8"))
+    compounds = {item["id"]: item for item in template["compounds"]}
+    metabolites = {}
+    for item in template["compcompounds"]:
+        compound = compounds[_last(item["templatecompound_ref"])]
+        metabolites[f"{item['id']}0"] = NetworkMetabolite(
+            compound["name"],
+            compound.get("formula") or "",
+            int(item.get("charge") or 0),
+            f"{_last(item['templatecompartment_ref'])}0",
+            (compound["id"],),
+        )
+    reactions = {
+        f"EX_{name}": NetworkReaction(f"Exchange of {item.name}", {name: -1.0}, -1_000.0, 1_000.0)
+        for name, item in metabolites.items()
+        if item.compartment == "e0"
+    }
+    for entry in template["reactions"]:
+        coefficients: dict[str, float] = {}
+        for part in entry["templateReactionReagents"]:
+            name = f"{_last(part['templatecompcompound_ref'])}0"
+            coefficients[name] = coefficients.get(name, 0.0) + float(part["coefficient"])
+        low, high = _DIRECTIONS.get(entry["direction"], (-1_000.0, 1_000.0))
+        reactions[f"{entry['id']}0"] = NetworkReaction(entry["name"], coefficients, low, high)
+    return Network(metabolites, reactions, "")
+
+
+def _last(reference: str) -> str:
+    return reference.rpartition("/")[2]
 
 
 @functools.lru_cache(maxsize=1)

@@ -7,18 +7,19 @@ process. The hop alone is a task that does nothing. Last come 200 calls at once 
 from __future__ import annotations
 
 import asyncio
+import os
 import statistics
 import time
 from typing import Any
 
 import cobra
 import cobra.io
-from failsoft.tools.flux.settings import FluxSettings
 from measure import Figure, benchmark, figure, interleave, ms
 
 from failsoft import BaseTool, CallContext, Runtime, operation
 from failsoft.metrics import PrometheusRecorder
 from failsoft.tools.flux import Flux
+from failsoft.tools.flux.signatures import FluxSettings
 
 CLIENTS, CALLS_EACH = 20, 10
 MEDIUM = ["cpd00027", "cpd00007", "cpd00001", "cpd00009", "cpd00013", "cpd00067"]
@@ -36,7 +37,7 @@ class Hop(BaseTool):
     @operation(read_only=True)
     async def hop(self, call: CallContext) -> int:
         """Return the process id of a worker."""
-        return int(await self.workers.run(call, "os:getpid"))
+        return int(await self.workers.run(call, os.getpid))
 
 
 class Contest:

@@ -212,9 +212,10 @@ def main(control_fd: int, preload: Sequence[str], models_at_most: int, memory_by
 
 def _load(preload: Sequence[str], models_at_most: int) -> None:
     for name, unused in _UNUSED.items():
-        sys.modules.setdefault(unused, None)  # type: ignore[arg-type]  # its import fails
-        importlib.import_module(name)
-        if sys.modules[unused] is None:
+        if unused not in sys.modules:
+            sys.modules[unused] = None  # type: ignore[assignment]  # its import fails
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
             del sys.modules[unused]
     work = importlib.import_module("failsoft.tools.flux.work")
     for module in pkgutil.iter_modules(work.__path__, f"{work.__name__}."):

@@ -15,6 +15,7 @@ from failsoft.framework.errors.corrections import is_same_spelling
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded, quoted
 from failsoft.tools.flux import work
+from failsoft.tools.flux.database.shipped import SHIPPED_MODELS
 from failsoft.tools.flux.input_files import OutputPath, write_result
 from failsoft.tools.flux.parts import FluxParts
 from failsoft.tools.flux.signatures import (
@@ -23,7 +24,7 @@ from failsoft.tools.flux.signatures import (
     LOADING_S,
     ModelId,
 )
-from failsoft.tools.flux.store import SHIPPED_MODELS, ListedModel, ModelNotFound, Recipe, listed
+from failsoft.tools.flux.store import ListedModel, ModelNotFound, Recipe, listed
 
 
 class ModelList(TypedDict):

@@ -16,10 +16,11 @@ from failsoft.tools.files import name_roots
 from failsoft.tools.flux.conditions import Conditions
 from failsoft.tools.flux.database.database import Database
 from failsoft.tools.flux.database.reference_data import ReferenceData
+from failsoft.tools.flux.database.shipped import SHIPPED_MODELS
 from failsoft.tools.flux.database.tables import TablesError, find_tables
 from failsoft.tools.flux.input_files import InputFiles
 from failsoft.tools.flux.signatures import FluxSettings
-from failsoft.tools.flux.store import SHIPPED_MODELS, ModelStore
+from failsoft.tools.flux.store import ModelStore
 from failsoft.tools.flux.work import with_database
 from failsoft.tools.flux.workers.pool import Workers
 

@@ -19,12 +19,6 @@ from failsoft.tools.flux.shelf import Shelf
 Step: TypeAlias = Mapping[str, Any]
 """A base or a step: a JSON object whose `kind` says who makes it."""
 
-SHIPPED_MODELS = {
-    "textbook": "Core metabolism of Escherichia coli, 95 reactions",
-    "iJO1366": "Whole genome of Escherichia coli K-12, 2,583 reactions",
-    "salmonella": "Whole genome of Salmonella Typhimurium, 3,357 reactions",
-}
-"""The models that come with cobra, and what they are."""
 _FIRST_MODEL = NextStep("load_model", {"name": "textbook"})
 _FIRST_MEDIUM = NextStep("build_media", {"compounds": list(PREDEFINED["minimal_aerobic"].compounds)})
 """First steps for a caller without models or media; others are referred to the list."""

@@ -34,8 +34,8 @@ pytestmark = IN_FLUX
 PROGRAM = """
 import sys
 from pathlib import Path
-from tests.doors import COMPOUNDS, Database, DatabaseNotLoaded, embedded_module
-embedded_module._MODELS = ("textbook",)  # the others take a second to read
+from tests.doors import COMPOUNDS, Database, DatabaseNotLoaded, shipped_module
+shipped_module.SHIPPED_MODELS = ("textbook",)  # the others take a second to read
 """
 
 

@@ -17,7 +17,12 @@ from xml.etree import ElementTree as ET
 
 from failsoft.tools.flux.database.entries import COMPOUNDS, REACTIONS, Aliases, Compound, Entries, Metabolite, Reaction
 
-_MODELS = ("textbook", "iJO1366", "salmonella")
+SHIPPED_MODELS: Final = {
+    "textbook": "Core metabolism of Escherichia coli, 95 reactions",
+    "iJO1366": "Whole genome of Escherichia coli K-12, 2,583 reactions",
+    "salmonella": "Whole genome of Salmonella Typhimurium, 3,357 reactions",
+}
+"""The models that come with cobra, and what they are."""
 _CORE: Final = "{http://www.sbml.org/sbml/level3/version1/core}"
 _FBC: Final = "{http://www.sbml.org/sbml/level3/version1/fbc/version2}"
 _GROUPS: Final = "{http://www.sbml.org/sbml/level3/version1/groups/version1}"
@@ -104,7 +109,7 @@ def shipped_files() -> list[Path]:
     if spec is None or spec.origin is None:
         return []
     folder = Path(spec.origin).parent / "data"
-    return [path for name in _MODELS if (path := folder / f"{name}.xml.gz").is_file()]
+    return [path for name in SHIPPED_MODELS if (path := folder / f"{name}.xml.gz").is_file()]
 
 
 def read_sbml(file: Path) -> SbmlModel:

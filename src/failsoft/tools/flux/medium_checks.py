@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -157,17 +157,23 @@ def check_media(database: Database, compounds: Sequence[str], default_uptake: fl
     if not compounds:
         violation = Violation(path="compounds", reason="length", message="expected at least one compound id")
         faults.add(EmptyCompoundsList(), violation)
-    known, missing = _known(database, compounds)
-    ids = _unknown_ids(database, compounds, known)
-    if any(not COMPOUNDS.is_id(item) and item not in known for item in compounds):
-        faults.errors.append(_invalid_ids(database, compounds, known, ids))
+    missing: DatabaseNotLoaded | None = None
+    hint = ""
+    try:
+        known: Mapping[str, Compound | None] = database.compounds(compounds)
+        hint = database.facts().operator_hint
+    except DatabaseNotLoaded as not_loaded:  # then every id of the right form counts as known
+        known, missing = dict.fromkeys(filter(COMPOUNDS.is_id, compounds)), not_loaded
+    ids = _unknown_ids(None if missing else database, compounds, known)
+    if any(violation.reason == "pattern" for violation in ids):
+        faults.errors.append(_invalid_ids(compounds, known, ids, hint))
     faults.violations += ids
     _check_uptake(default_uptake, faults)
     _check_bounds(compounds, custom_bounds, faults)
     if not faults.errors and missing is not None:
         raise missing
     if not faults.errors and ids:
-        faults.errors.append(_invalid_ids(database, compounds, known, ids))
+        faults.errors.append(_invalid_ids(compounds, known, ids, hint))
     if faults.errors:
         error = faults.errors[0]
         error.violations = tuple(faults.violations)
@@ -180,60 +186,41 @@ def bounds_of(given: Any) -> Bounds | None:
     return bounds_from_json(given) if is_pair and all(map(_is_bound, given)) else None
 
 
-def _known(
-    database: Database, compounds: Sequence[str]
-) -> tuple[Mapping[str, Compound | None], DatabaseNotLoaded | None]:
-    """Return the known compounds; without a database, all well-formed ids and the error."""
-    try:
-        return database.compounds(compounds), None
-    except DatabaseNotLoaded as error:
-        return {item: None for item in compounds if COMPOUNDS.is_id(item)}, error
-
-
 def _is_bound(item: Any) -> bool:
     is_number = isinstance(item, (int, float)) and not isinstance(item, bool)
     return item is None or (is_number and -_LARGEST <= item <= _LARGEST)
 
 
-def _unknown_ids(database: Database, compounds: Sequence[str], known: Mapping[str, Compound | None]) -> list[Violation]:
+def _unknown_ids(database: Database | None, compounds: Sequence[str], known: Collection[str]) -> list[Violation]:
+    """Return a violation for each id that is not known, with what was meant by the malformed ones."""
     found: list[Violation] = []
     for index, item in enumerate(compounds):
-        if item not in known:
-            is_well_formed = COMPOUNDS.is_id(item)
-            suggestion = None if is_well_formed or len(found) >= _LISTED_AT_MOST else _meant(database, item)
-            message = "no compound has this id" if is_well_formed else "expected cpd and five digits"
-            found.append(
-                Violation(
-                    path=f"compounds.{index}",
-                    reason="reference" if is_well_formed else "pattern",
-                    message=message,
-                    expected="id of a compound, as in cpd00027",
-                    suggestion=suggestion,
-                    received=bounded(item, _ECHOED_AT_MOST),
-                )
-            )
+        if item in known:
+            continue
+        is_malformed = not COMPOUNDS.is_id(item)
+        asked = database if is_malformed and len(found) < _LISTED_AT_MOST else None
+        violation = Violation(
+            path=f"compounds.{index}",
+            reason="pattern" if is_malformed else "reference",
+            message="expected cpd and five digits" if is_malformed else "no compound has this id",
+            expected="id of a compound, as in cpd00027",
+            suggestion=None if asked is None else corrected_id(asked, COMPOUNDS, item).id,
+            received=bounded(item, _ECHOED_AT_MOST),
+        )
+        found.append(violation)
     return found
 
 
-def _meant(database: Database, given: str) -> str | None:
-    try:
-        return corrected_id(database, COMPOUNDS, given).id
-    except DatabaseNotLoaded:
-        return None
-
-
 def _invalid_ids(
-    database: Database, compounds: Sequence[str], known: Mapping[str, Compound | None], ids: Sequence[Violation]
+    compounds: Sequence[str], known: Collection[str], ids: Sequence[Violation], hint: str
 ) -> InvalidCompoundIds:
-    try:
-        hint = database.facts().operator_hint
-    except DatabaseNotLoaded:
-        hint = ""
     unknown = [item for item in dict.fromkeys(compounds) if item not in known]
     step = None
-    if not all(_is_spelled_otherwise(violation) for violation in ids):
-        meant = next((str(violation.suggestion) for violation in ids if violation.suggestion is not None), None)
-        step = _search_step(unknown, meant)
+    if not all(map(_is_spelled_otherwise, ids)):
+        # An unknown name, else the id that was meant; an unknown number says nothing to search for.
+        words = [item.strip() for item in unknown if item.strip() and not any(map(str.isdigit, item))]
+        query = next(iter([*words, *(str(item.suggestion) for item in ids if item.suggestion is not None)]), None)
+        step = None if query is None else NextStep("search_compounds", {"query": bounded(query, _ECHOED_AT_MOST)})
     return InvalidCompoundIds(
         invalid_ids=tuple(bounded(item, _ECHOED_AT_MOST) for item in unknown[:_LISTED_AT_MOST]),
         valid_ids=tuple(list(known)[:_LISTED_AT_MOST]),
@@ -249,13 +236,6 @@ def _is_spelled_otherwise(violation: Violation) -> bool:
     """Return whether an id was sent in another case only, which the next step corrects: `CPD00027`."""
     meant, given = violation.suggestion, violation.received
     return isinstance(meant, str) and isinstance(given, str) and is_same_spelling(given, meant)
-
-
-def _search_step(unknown: Sequence[str], meant: str | None) -> NextStep | None:
-    """Return a search for an unknown name, else for the id that was meant; an unknown number says nothing to search."""
-    words = [item.strip() for item in unknown if item.strip() and not any(map(str.isdigit, item))]
-    query = next(iter(words), meant)
-    return NextStep("search_compounds", {"query": bounded(query, _ECHOED_AT_MOST)}) if query is not None else None
 
 
 def _check_uptake(default_uptake: float, faults: _MediumFaults) -> None:
@@ -304,18 +284,11 @@ def _check_bounds(compounds: Sequence[str], custom_bounds: Any, faults: _MediumF
             faults.add(CompoundNotInList(compound_id=bounded(name, _ECHOED_AT_MOST)), violation)
     for name, pair in pairs.items():
         if pair is not None and pair[0] >= pair[1] and pair != (0, 0):
-            faults.add(*_out_of_order(name, *pair))
+            message, expected = "expected the lower bound below the upper one", "lower < upper, or [0, 0]"
+            violation = Violation(path=_place(name), reason="value", message=message, expected=expected)
+            named = bounded(name, _ECHOED_AT_MOST)
+            faults.add(BoundsOutOfOrder(compound_id=named, lower=pair[0], upper=pair[1]), violation)
 
 
 def _place(name: str) -> str:
     return f"custom_bounds.{bounded(name, _ECHOED_AT_MOST)}"
-
-
-def _out_of_order(name: str, lower: float, upper: float) -> tuple[BoundsOutOfOrder, Violation]:
-    violation = Violation(
-        path=_place(name),
-        reason="value",
-        message="expected the lower bound below the upper one",
-        expected="lower < upper, or [0, 0]",
-    )
-    return BoundsOutOfOrder(compound_id=bounded(name, _ECHOED_AT_MOST), lower=lower, upper=upper), violation

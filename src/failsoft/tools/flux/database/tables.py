@@ -61,15 +61,12 @@ def find_tables(folder: Path | None) -> Tables:
     Raises:
         TablesError: None were found.
     """
-    if folder is not None:
-        found = _pair(_files_in(folder.expanduser().absolute()))
-        if found is None:
-            msg = f"{folder} is not a folder with compounds.tsv and reactions.tsv in it"
-            raise TablesError(msg)
-        return found
-    found = _pair(_installed_files())
+    found = _pair(_files_in(_installed() if folder is None else folder.expanduser().absolute()))
     if found is not None:
         return found
+    if folder is not None:
+        msg = f"{folder} is not a folder with compounds.tsv and reactions.tsv in it"
+        raise TablesError(msg)
     models = shipped_files()
     if not models:
         msg = f"neither {_DISTRIBUTION} is installed, which has the tables, nor COBRApy, whose models have some ids"
@@ -77,21 +74,20 @@ def find_tables(folder: Path | None) -> Tables:
     return Tables(SHIPPED, _stamp(models), lambda: entries_of(read_models()))
 
 
-def _files_in(folder: Path) -> Iterator[Path]:
+def _installed() -> Path | None:
+    try:
+        return Path(str(distribution(_DISTRIBUTION).locate_file(_DISTRIBUTION)))
+    except PackageNotFoundError:
+        return None
+
+
+def _files_in(folder: Path | None) -> Iterator[Path]:
     seen = 0
-    for where, _, names in os.walk(folder):
+    for where, _, names in os.walk(folder) if folder is not None else ():
         seen += len(names) + 1
         yield from (Path(where, name) for name in names)
         if seen > _LOOKED_AT_AT_MOST:
             return
-
-
-def _installed_files() -> Iterator[Path]:
-    try:
-        files = distribution(_DISTRIBUTION).files or ()
-    except PackageNotFoundError:
-        return
-    yield from (path for file in files if (path := Path(str(file.locate()))).is_file())
 
 
 def _pair(files: Iterable[Path]) -> Tables | None:

@@ -174,3 +174,14 @@ def test_progress_is_reported(lab: Lab, tool: Flux, gappy: str) -> None:
     assert lab.call(tool, "gapfill_model", params, report_progress=report)["success"]
     assert [done for done, _, _ in reported] == sorted(done for done, _, _ in reported)
     assert reported[-1][1] == 5
+
+
+def test_a_universe_with_other_ids_than_the_model_is_named_as_the_cause(lab: Lab, rooted: Flux) -> None:
+    model = textbook()
+    model.remove_reactions(["ENO"])
+    for metabolite in model.metabolites:
+        metabolite.id = f"own_{metabolite.id}"
+    error = fill(lab, rooted, lab.read(rooted, model), "minimal_aerobic")
+    assert error["error_code"] == "GAPFILL_INFEASIBLE"
+    assert "has 0 of the 72 metabolites" in error["message"]
+    assert "blocked_precursors" not in error["details"]

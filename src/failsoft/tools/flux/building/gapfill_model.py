@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, NotRequired, cast
 
 from pydantic import Field
@@ -14,7 +15,7 @@ from failsoft.framework.call.operation import operation
 from failsoft.framework.errors import InvalidArgument, NextStep, Public
 from failsoft.tools.flux import work
 from failsoft.tools.flux.building.build_model import universe_of
-from failsoft.tools.flux.conditions import Medium, extended
+from failsoft.tools.flux.conditions import Medium, bounds_to_json, extended
 from failsoft.tools.flux.failures import GapfillInfeasible, MaxComplexityExceeded
 from failsoft.tools.flux.parts import FluxParts
 from failsoft.tools.flux.signatures import BUILDING_S, MediaId, ModelId, NextCall
@@ -97,10 +98,11 @@ def next_gapfill_step(
         reachable = float(f"{error.growth_at_most * 0.99:.3g}")
         error.suggestions = [
             *(
-                f'Let in more {item["name"]}: custom_bounds {{"{compound}": '
-                f"[{medium.compounds[compound][0] - item['uptake']:.4g}, {medium.compounds[compound][1]:.4g}]}}"
+                f"Let in more {item['name']}: custom_bounds "
+                f"{json.dumps({compound: bounds_to_json(round(low - item['uptake'], 4), high)})}"
                 for compound, item in lacking.items()
                 if compound in medium.compounds
+                for low, high in [medium.compounds[compound]]
             ),
             f"Ask for less growth: target_growth {reachable:g} in place of {error.target_growth:g}",
         ]

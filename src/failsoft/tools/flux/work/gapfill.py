@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import cobra
@@ -27,9 +26,7 @@ from failsoft.tools.flux.work.network import (
     candidates,
     is_biomass,
     network_of,
-    sbml_universe,
-    shipped_universe,
-    template_universe,
+    universe_from,
 )
 from failsoft.tools.flux.work.shortage import Shortage, shortage_of
 from failsoft.tools.flux.work.solver import FLUX_NOISE, LinearProblem, rounded, solve
@@ -40,6 +37,8 @@ _ANSWER_S = 2.0
 """Seconds of the call's time that are kept for the answer."""
 _LEAST_GROWTH = 1e-5
 """The least growth that the tolerances of the solver leave certain."""
+_SHARED_AT_LEAST = 0.1
+"""The part of a model's metabolites below which a universe is one of other ids, such as ModelSEED's for BiGG's."""
 _AIM_AT_LEAST = 0.1
 """Growth to aim at where less would do: at tiny fluxes, reactions for trace compounds vanish in the tolerances."""
 _CARRIES = 1e-8
@@ -81,7 +80,7 @@ def gapfill(
     objective = _objective(model, conditions.model_id)
     medium = conditions.medium or Medium({})
     progress(0, 5, "Reading the universe of reactions")
-    known = _universe(universe)
+    known = universe_from(universe)
     with model:
         applied = apply_medium(model, medium)
         before = _growth(model, objective, conditions)
@@ -99,6 +98,7 @@ def gapfill(
         answer = fill(problem, lambda done, message: progress(1 + done, 5, message))
     if answer.reactions is None:
         progress(2, 5, "Looking for what is missing")
+        _require_same_ids(problem, network, known, conditions)
         joined = _joined(network, known)
         excluded = index.excluded_by(medium)
         found = shortage_of(
@@ -160,16 +160,22 @@ def _objective(model: cobra.Model, model_id: str) -> str:
     )
 
 
-def _universe(universe: Mapping[str, str]) -> Network:
-    if universe["source"] == "carveme":
-        return sbml_universe(Path(universe["file"]))
-    if universe["source"] == "modelseedpy":
-        return template_universe(Path(universe["file"]))
-    return shipped_universe()
-
-
 def _joined(network: Network, universe: Network) -> Network:
     return Network({**universe.metabolites, **network.metabolites}, {**universe.reactions, **network.reactions})
+
+
+def _require_same_ids(problem: GapfillProblem, network: Network, universe: Network, conditions: Conditions) -> None:
+    """Refuse a universe whose reactions fit nowhere, since it names the model's metabolites by other ids."""
+    shared = len(network.metabolites.keys() & universe.metabolites.keys())
+    if shared < _SHARED_AT_LEAST * len(network.metabolites):
+        raise GapfillInfeasible(
+            message=f"The universe of reactions has {shared} of the {len(network.metabolites)} metabolites of "
+            f"'{conditions.model_id}': it names them by other ids, so that its reactions fit nowhere.",
+            model_id=conditions.model_id,
+            media_id=str(conditions.media_id),
+            target_growth=problem.target,
+            suggestions=["Reactions can be added by equation, with modify_model"],
+        )
 
 
 def _infeasible(
@@ -272,10 +278,10 @@ def fill(problem: GapfillProblem, report: Callable[[int, str], None] = lambda *_
             return Filling(None, max(0.0, most))
         report(1, "Searching for few reactions")
         found = _least_flux(linear, problem, aim=min(most, max(problem.target, min(_AIM_AT_LEAST, most / 2))))
-        _close(linear, problem, problem.candidates.keys() - set(found))
+        _switch(linear, problem, problem.candidates.keys() - set(found), is_open=False)
         if not problem.is_reached(_most(linear, problem)):
             found = list(problem.candidates)  # below the tolerance: prune all, slow but correct
-            _open(linear, problem, found)
+            _switch(linear, problem, found, is_open=True)
         report(2, "Removing superfluous reactions")
         kept = _pruned(linear, problem, found)
         if len(kept) > 1 and len(problem.candidates) <= _MILP_AT_MOST:
@@ -289,16 +295,9 @@ def _most(linear: LinearProblem, problem: GapfillProblem) -> float:
     return growth if verdict == "optimal" else math.inf if verdict == "unbounded" else -math.inf
 
 
-def _open(linear: LinearProblem, problem: GapfillProblem, names: Iterable[str]) -> None:
-    for name in names:
-        for flux in problem.directions(name):
-            linear.bound(flux.name, flux.low, flux.high)
-
-
-def _close(linear: LinearProblem, problem: GapfillProblem, names: Iterable[str]) -> None:
-    for name in names:
-        for flux in problem.directions(name):
-            linear.bound(flux.name, 0.0, 0.0)
+def _switch(linear: LinearProblem, problem: GapfillProblem, names: Iterable[str], *, is_open: bool) -> None:
+    for flux in (flux for name in names for flux in problem.directions(name)):
+        linear.bound(flux.name, *((flux.low, flux.high) if is_open else (0.0, 0.0)))
 
 
 def _least_flux(linear: LinearProblem, problem: GapfillProblem, *, aim: float) -> list[str]:
@@ -322,11 +321,11 @@ def _pruned(linear: LinearProblem, problem: GapfillProblem, names: Sequence[str]
     """Return the reactions that are left, and open, when every superfluous one is closed."""
     kept = list(names)
     for name in names:
-        _close(linear, problem, [name])
+        _switch(linear, problem, [name], is_open=False)
         if problem.is_reached(_most(linear, problem)):
             kept.remove(name)
         else:
-            _open(linear, problem, [name])
+            _switch(linear, problem, [name], is_open=True)
     return kept
 
 
@@ -340,10 +339,10 @@ def _fewer(linear: LinearProblem, problem: GapfillProblem, found: list[str]) -> 
     names = list(dict.fromkeys(name[:-2] for name in answer or ()))
     if not names or len(names) >= len(found):
         return found
-    _close(linear, problem, found)
-    _open(linear, problem, names)
+    _switch(linear, problem, found, is_open=False)
+    _switch(linear, problem, names, is_open=True)
     if problem.is_reached(_most(linear, problem)):
         return names
-    _close(linear, problem, names)
-    _open(linear, problem, found)
+    _switch(linear, problem, names, is_open=False)
+    _switch(linear, problem, found, is_open=True)
     return found

@@ -21,9 +21,8 @@ from failsoft.tools.flux.database.entries import similar_ids
 from failsoft.tools.flux.store import Recipe, Step
 from failsoft.tools.flux.work.exchanges import ids_of
 from failsoft.tools.flux.work.facts import describe
-from failsoft.tools.flux.work.gapfill import _universe
 from failsoft.tools.flux.work.making import gene_ids, model_of, unknown_ids
-from failsoft.tools.flux.work.network import Network, NetworkMetabolite, NetworkReaction, is_biomass
+from failsoft.tools.flux.work.network import Network, NetworkMetabolite, NetworkReaction, is_biomass, universe_from
 
 logging.getLogger(gene.__name__).setLevel(logging.CRITICAL)  # it logs the callers' gene rules
 _LISTED_AT_MOST = 20
@@ -54,7 +53,7 @@ def change_model(
     new = _Additions(model, removed)
     for index, item in enumerate(changes.get("add_metabolites", ())):
         new.add_metabolite(f"add_metabolites.{index}", item)
-    known = _universe(universe) if universe else None
+    known = universe_from(universe) if universe else None
     for index, item in enumerate(changes.get("add_reactions", ())):
         new.add_reaction(f"add_reactions.{index}", item, entries.get(item["id"]), known)
     violations = [*_unknown(model, changes, new), *new.violations]

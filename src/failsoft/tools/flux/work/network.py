@@ -9,16 +9,16 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import cobra
 
-from failsoft.tools.flux.conditions import Medium
+from failsoft.tools.flux.conditions import OPEN, Medium
 from failsoft.tools.flux.database.shipped import SbmlModel, read_models, read_sbml
 from failsoft.tools.flux.work.exchanges import ids_of
 from failsoft.tools.flux.work.solver import FLUX_NOISE, Column
 
-_DIRECTIONS = {">": (0.0, 1_000.0), "<": (-1_000.0, 0.0)}
+_DIRECTIONS: Final = {">": (0.0, OPEN), "<": (-OPEN, 0.0), "=": (-OPEN, OPEN)}
 _BIOMASS = re.compile(r"biomass|^bio\d+|^growth$", re.IGNORECASE)
 _SEED = "seed.compound"
 
@@ -140,6 +140,15 @@ def _reaction_to_cobra(name: str, item: NetworkReaction) -> dict[str, Any]:
     }
 
 
+def universe_from(source: Mapping[str, str]) -> Network:
+    """Return the reactions of a universe: of cobra's models for `{"source": "shipped"}`, else of a `file`."""
+    if source["source"] == "carveme":
+        return sbml_universe(Path(source["file"]))
+    if source["source"] == "modelseedpy":
+        return template_universe(Path(source["file"]))
+    return shipped_universe()
+
+
 @functools.lru_cache(maxsize=3)
 def sbml_universe(file: Path) -> Network:
     """Return a universe that is kept as SBML. A worker reads it once, in about a second."""
@@ -148,8 +157,11 @@ def sbml_universe(file: Path) -> Network:
 
 @functools.lru_cache(maxsize=2)
 def template_universe(file: Path) -> Network:
-    """Return the reactions of a template of ModelSEEDpy by the ids of its models, and an exchange for each compound."""
-    template = json.loads(file.read_text(encoding="utf-8"))
+    """Return the reactions of a template of ModelSEEDpy by the ids of its models, and an exchange for each compound.
+
+    They run in the direction that the template gives them: none is reversed to fill a gap.
+    """
+    template = json.loads(file.read_bytes())
     compounds = {item["id"]: item for item in template["compounds"]}
     metabolites = {}
     for item in template["compcompounds"]:
@@ -162,7 +174,7 @@ def template_universe(file: Path) -> Network:
             (compound["id"],),
         )
     reactions = {
-        f"EX_{name}": NetworkReaction(f"Exchange of {item.name}", {name: -1.0}, -1_000.0, 1_000.0)
+        f"EX_{name}": NetworkReaction(f"Exchange of {item.name}", {name: -1.0}, -OPEN, OPEN)
         for name, item in metabolites.items()
         if item.compartment == "e0"
     }
@@ -171,9 +183,10 @@ def template_universe(file: Path) -> Network:
         for part in entry["templateReactionReagents"]:
             name = f"{_last(part['templatecompcompound_ref'])}0"
             coefficients[name] = coefficients.get(name, 0.0) + float(part["coefficient"])
-        low, high = _DIRECTIONS.get(entry["direction"], (-1_000.0, 1_000.0))
-        reactions[f"{entry['id']}0"] = NetworkReaction(entry["name"], coefficients, low, high)
-    return Network(metabolites, reactions, "")
+        balance = {name: number for name, number in coefficients.items() if number}
+        low, high = _DIRECTIONS[entry["direction"]]
+        reactions[f"{entry['id']}0"] = NetworkReaction(entry["name"], balance, low, high)
+    return Network(metabolites, reactions)
 
 
 def _last(reference: str) -> str:

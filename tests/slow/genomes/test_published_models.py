@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from failsoft.tools.flux import Flux
@@ -76,3 +79,17 @@ def test_the_dead_ends_of_iJO1366_are_those_of_memote(lab: Lab, tool: Flux) -> N
         if all(not (item.reversibility or item.boundary) and item.metabolites[part] > 0 for item in part.reactions)
     ]
     assert (found["count"], found["ids"]) == (len(produced), produced[:20])
+
+
+def test_the_models_of_carveme_are_loaded_and_grow_as_in_cobra(lab: Lab, tmp_path: Path, flux_data: Path) -> None:
+    from cobra.io import read_sbml_model  # noqa: PLC0415 - it takes more than a second
+
+    tool = Flux(root=tmp_path)
+    tool.workers = lab.workers
+    found = flux_data / "carveme" / "data" / "benchmark" / "models" / "mgen.xml"
+    shutil.copy(found, tmp_path)
+    answer = lab.call(tool, "load_model", {"path": "mgen.xml"})
+    own = read_sbml_model(str(found))
+    assert (answer["num_reactions"], answer["num_genes"]) == (len(own.reactions), len(own.genes))
+    grown = lab.call(tool, "run_fba", {"model_id": answer["model_id"]})["growth_rate"]
+    assert grown == pytest.approx(own.slim_optimize(), rel=1e-6)

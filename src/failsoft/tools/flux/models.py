@@ -149,13 +149,13 @@ async def load_model(flux: FluxParts, call: Call, name: ShippedName = None, path
     if path is not None:
         published = f"Published models are loaded by `name`: {', '.join(SHIPPED_MODELS)}."
         data = await flux.runtime.threads.run(lambda: flux.files.read(path, otherwise=published))
-        found = await flux.compute(call, work.read_model, path, data)
-        recipe = Recipe(found["base"])
+        described = await flux.compute(call, work.read_model, path, data)
+        recipe = Recipe(described["base"])
         origin = f"file: {bounded(path, 200)}"
     else:
         recipe = Recipe.shipped(str(name))
+        described = await flux.compute(call, work.describe, recipe)
         origin = f"published: {SHIPPED_MODELS[str(name)]}"
-    described = await flux.compute(call, work.describe, recipe)
     facts = {"source": origin, **described["facts"]}
     return listed(await flux.models.add_model(call, recipe, facts, name=name or Path(str(path)).name))
 

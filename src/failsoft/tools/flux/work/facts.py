@@ -26,7 +26,11 @@ _objectives: weakref.WeakKeyDictionary[cobra.Model, tuple[str, ...]] = weakref.W
 
 def describe(recipe: Recipe) -> dict[str, Any]:
     """Return the facts of a recipe's model and warnings about it: a task."""
-    model = model_of(recipe)
+    return describe_model(model_of(recipe))
+
+
+def describe_model(model: cobra.Model) -> dict[str, Any]:
+    """Return the facts of a model and warnings about it."""
     return {"facts": model_facts(model), "warnings": [*oddities(model), *_misannotated(model)]}
 
 

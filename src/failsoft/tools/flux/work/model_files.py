@@ -25,6 +25,7 @@ from failsoft.framework.errors import NextStep, ResultTooLarge
 from failsoft.framework.text import bounded, plain, quoted
 from failsoft.tools.flux.input_files import BYTES_AT_MOST, InvalidInputFile
 from failsoft.tools.flux.store import Recipe
+from failsoft.tools.flux.work.facts import describe_model
 from failsoft.tools.flux.work.making import model_of, packed
 from failsoft.tools.flux.work.sbml import Fault, FileFaultError, read_sbml
 
@@ -41,7 +42,7 @@ _MAT_FIELDS = frozenset({"rxns", "mets", "S", "lb", "ub"})
 
 
 def read_model(path: str, data: bytes) -> dict[str, Any]:
-    """Return the base of a recipe that keeps the model of a file, and what COBRApy reported on reading it: a task.
+    """Return the base of a recipe that keeps the model of a file, its facts, and what COBRApy reports of it: a task.
 
     Args:
         path: Its name, for the format and for errors.
@@ -67,7 +68,8 @@ def read_model(path: str, data: bytes) -> dict[str, Any]:
         raise _invalid(path, kind, [{"message": _reason(error)}]) from error
     if faults:
         raise _invalid(path, kind, faults)
-    return {"base": content, "warnings": reports}
+    described = describe_model(model)
+    return {"base": content, "facts": described["facts"], "warnings": [*reports, *described["warnings"]]}
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from failsoft.framework.text import enumerated
 from failsoft.tools.flux.conditions import Conditions, bounds_from_json, bounds_to_json
 from failsoft.tools.flux.store import Recipe, Step
 from failsoft.tools.flux.work.exchanges import exchanges_of, pose
-from failsoft.tools.flux.work.making import model_of, modify
+from failsoft.tools.flux.work.making import STEPS, model_of
 from failsoft.tools.flux.work.solver import FLUX_NOISE, solve
 
 _SAID: Final = {
@@ -71,7 +71,7 @@ class History:
     """
 
     def __init__(self, recipe: Recipe, conditions: Conditions) -> None:
-        start = max((index for index, step in enumerate(recipe.steps, start=1) if step["kind"] == "add"), default=0)
+        start = max((index for index, step in enumerate(recipe.steps, start=1) if is_filling(step)), default=0)
         self._before = Recipe(recipe.base, recipe.steps[:start], recipe.digests[: start + 1])
         self._steps = recipe.steps[start:]
         self._conditions = conditions
@@ -89,7 +89,7 @@ class History:
                     if change not in left_out:
                         kept[change.kind].append(change.id)
                 bounds = {"bounds": {item: step["bounds"][item] for item in kept.get("bounds", ())}}
-                modify(model, {**step, **kept, **bounds})
+                STEPS[step["kind"]](model, {**step, **kept, **bounds})
             yield model
 
     def culprits(self, deadline: float) -> Undone | None:
@@ -132,13 +132,27 @@ class History:
             now = {reaction.id: reaction.bounds for reaction in model.reactions}
         with self.without(undone) as model:
             before = {reaction.id: reaction.bounds for reaction in model.reactions}
+            removed = [_as_added(reaction) for reaction in model.reactions if reaction.id not in now]
         bounds = {name: bounds_to_json(*wide) for name, wide in before.items() if now.get(name, wide) != wide}
         stopped = {"reactions": list(bounds)} if len(undone) == 1 and undone[0].kind == "knock_out_genes" else {}
+        restored = {"bounds": bounds, "add_reactions": removed}
         return Undone(
             tuple({"change": change.kind, "id": change.id, **stopped} for change in undone[:_LISTED_AT_MOST]),
-            {"bounds": bounds} if before.keys() == now.keys() and len(undone) <= _LISTED_AT_MOST else None,
+            {name: given for name, given in restored.items() if given} if len(undone) <= _LISTED_AT_MOST else None,
             any(change.is_forced for change in undone),
         )
+
+
+def is_filling(step: Step) -> bool:
+    """Return whether a step of a recipe is a gap filling: it says for which medium."""
+    return "media_id" in step
+
+
+def _as_added(reaction: cobra.Reaction) -> dict[str, Any]:
+    """Return a reaction as `modify_model` adds it."""
+    rule = {"gene_rule": reaction.gene_reaction_rule} if reaction.gene_reaction_rule else {}
+    equation = reaction.build_reaction_string()
+    return {"id": reaction.id, "equation": equation, "bounds": bounds_to_json(*reaction.bounds), **rule}
 
 
 def _changes(index: int, step: Step) -> Iterator[Change]:

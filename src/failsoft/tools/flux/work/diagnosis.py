@@ -17,7 +17,7 @@ from failsoft.framework.text import enumerated
 from failsoft.tools.flux.conditions import OPEN, ORGANIC_UPTAKE, Conditions, bounds_to_json, extended
 from failsoft.tools.flux.failures import CobrapySolverError, FbaInfeasible, FbaUnbounded
 from failsoft.tools.flux.store import Recipe
-from failsoft.tools.flux.work.changes import History, Undone
+from failsoft.tools.flux.work.changes import History, Undone, is_filling
 from failsoft.tools.flux.work.exchanges import exchanges_of, pose
 from failsoft.tools.flux.work.network import is_biomass, network_of
 from failsoft.tools.flux.work.shortage import USUAL, Shortage, shortage_of
@@ -152,7 +152,7 @@ def _causes(
 
 def _is_draft(recipe: Recipe) -> bool:
     """Return whether a model was built or gap filled here: then it lacks reactions sooner than a medium nutrients."""
-    return "template" in recipe.base or any(step["kind"] == "add" for step in recipe.steps)
+    return "template" in recipe.base or any(map(is_filling, recipe.steps))
 
 
 def _shortage(model: cobra.Model, conditions: Conditions) -> Shortage:
@@ -224,10 +224,12 @@ def _answer(
         changes = causes.undone.changes
         is_lethal = is_growth and len(changes) == 1
         why = f": {causes.undone} is lethal" if is_lethal else f"; it would without {causes.undone}"
-        step = NextStep("modify_model", model_id | restored) if restored is not None else None
-        if all(change["change"] == "remove_reactions" for change in changes):
-            step = filling
-        return why, "If that is not the result you want, make a copy of the model without this", step
+        step = filling if restored is None else NextStep("modify_model", model_id | restored)
+        return (
+            why,
+            "If that is not the result you want, undo it with modify_model, or fill the gap with gapfill_model",
+            step,
+        )
     if causes.shut:
         advice = "Give the objective other bounds with modify_model, or use another objective"
         return f": the bounds [0, 0] block {', '.join(causes.shut)}", advice, None

@@ -46,7 +46,7 @@ def model_of(recipe: Recipe) -> cobra.Model:
     if start < steps:
         model = model.copy()
         for step in recipe.steps[start:]:
-            _STEPS[step["kind"]](model, step)
+            STEPS[step["kind"]](model, step)
         _keep(recipe.digest, model)
     return model
 
@@ -167,4 +167,4 @@ def add_reactions(model: cobra.Model, step: Mapping[str, Any]) -> None:
 
 
 _BASES: dict[str, Callable[[Step], cobra.Model]] = {"shipped": shipped, "packed": unpacked}
-_STEPS: dict[str, Callable[[cobra.Model, Step], None]] = {"modify": modify, "add": add_reactions}
+STEPS: dict[str, Callable[[cobra.Model, Step], None]] = {"modify": modify, "add": add_reactions}

@@ -24,9 +24,10 @@ _TRACE = 1e-3
 _MADE_AT = 1e-7
 _USED_AT = 1e-8
 _PRUNED_AT_MOST = 40
+_ENOUGH = 0.999
 _LISTED_AT_MOST = 20
-_SOME_FLOW = 0.1
-"""The flow that nutrients must allow where no target is given, also as part of what is possible at most."""
+_PART_OF_FLOW = 0.1
+"""The target where none is given, of what is possible; at most 1, and seldom less: tiny fluxes are lost in rounding."""
 _UNUSUAL = 10.0
 _NAMELESS = 1_000.0
 """For metabolites without an id by which a medium could name them."""
@@ -122,7 +123,7 @@ def shortage_of(
         hopeless = _unmakable(linear, blocked) if blocked else {}
         used: list[tuple[Feed, float]] = []
         if not hopeless and (target := _demanded(linear, reactions, target)) is not None:
-            used = _cheapest(linear, [feed for feed in feeds if feed.exchange not in free])
+            used = _cheapest(linear, [feed for feed in feeds if feed.exchange not in free], target)
     has_source = any(feed.carbons > _CARBONS_OF_FORMATE for feed in feeds if feed.exchange in free)
     carbon = -sum(number * _carbons(metabolites, name) for name, number in consumed.items()) * (target or 0.0)
     return Shortage(
@@ -174,31 +175,36 @@ def _demanded(linear: LinearProblem, reactions: Mapping[str, NetworkReaction], t
         outcome, most = linear.maximum({_DEMAND: 1.0})
         if outcome == "infeasible" or most <= FLUX_NOISE:
             return None
-        target = _SOME_FLOW if outcome == "unbounded" else _SOME_FLOW * min(most, 1.0)
+        target = 1.0 if outcome == "unbounded" else min(1.0, _PART_OF_FLOW * most)
     linear.bound(_DEMAND, target, math.inf)
     return target
 
 
-def _cheapest(linear: LinearProblem, feeds: Sequence[Feed]) -> list[tuple[Feed, float]]:
-    """Return the feeds that make the problem possible at the lowest price, and their fluxes; none if none does.
+def _cheapest(linear: LinearProblem, feeds: Sequence[Feed], target: float) -> list[tuple[Feed, float]]:
+    """Return the feeds that reach the target at the lowest price, and their fluxes; none if none does.
 
-    Each of them is needed: the dearest are tried first to be left out.
+    Each of them is needed: the dearest are tried first to be left out. What is possible at most without one decides,
+    since GLPK takes a problem that lacks traces of molybdate for feasible.
 
     Args:
-        linear: With the demand in its bounds; all feeds are open.
+        linear: With the target in its bounds; all feeds are open.
         feeds: Those that cost something.
+        target: The least demand.
     """
     prices = {feed.column.name: feed.price for feed in feeds}
     if linear.minimum(prices)[0] != "optimal":
         return []
     used = sorted((feed for feed in feeds if linear.flux(feed.column.name) > _USED_AT), key=lambda feed: -feed.price)
     _set_feeds(linear, [feed for feed in feeds if feed not in used], is_open=False)
+    linear.bound(_DEMAND, 0.0, math.inf)
     for feed in used[:_PRUNED_AT_MOST]:
         _set_feeds(linear, [feed], is_open=False)
-        if linear.minimum(prices)[0] == "optimal":
+        outcome, most = linear.maximum({_DEMAND: 1.0})
+        if outcome == "unbounded" or most >= target * _ENOUGH:
             used = [other for other in used if other is not feed]
         else:
             _set_feeds(linear, [feed], is_open=True)
+    linear.bound(_DEMAND, target, math.inf)
     linear.minimum(prices)
     return [(feed, linear.flux(feed.column.name)) for feed in reversed(used)]
 

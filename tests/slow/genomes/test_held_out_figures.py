@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import random
-import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
@@ -20,7 +19,6 @@ import pytest
 
 from failsoft.tools.flux import Flux
 from tests.programs.flux import IN_FLUX
-from tests.programs.flux_data import FOLDER
 from tests.tools.flux.lab import Lab
 from tests.tools.flux.small_data import shipped
 
@@ -38,18 +36,14 @@ OUTSIDE = "carveme/data/benchmark/models/mgen.xml"
 """Mycoplasma genitalium, drafted by CarveMe: 740 reactions, 125 genes."""
 
 
-def made(name: str) -> Any:
-    """Return a model of COBRApy, which is the caller's own."""
+def made(name: str, data: Path) -> Any:
+    """Return a model of COBRApy, which is the caller's own; the folder of data holds the package carveme."""
     from cobra.io import load_json_model, read_sbml_model  # noqa: PLC0415 - it takes more than a second
 
     if name in {"textbook", "iJO1366", "salmonella"}:
         return shipped(name)
     if name == "mgen":
-        found = sorted(FOLDER.glob("carveme-*"))
-        if not found:
-            pytest.skip("the data of carveme were not fetched (scripts/fetch.sh flux_data)")
-        with zipfile.ZipFile(found[-1]) as archive:
-            return read_sbml_model(archive.read(OUTSIDE).decode())
+        return read_sbml_model(str(data / OUTSIDE))
     import cobra  # noqa: PLC0415 - as above
 
     model = load_json_model(str(Path(cobra.__file__).parent / "data" / "mini.json"))
@@ -61,9 +55,9 @@ def made(name: str) -> Any:
     return model
 
 
-def minimizing(name: str) -> Any:
+def minimizing(name: str, data: Path) -> Any:
     """Return a model that makes as little as it can of what it makes while it lives."""
-    model = made(name)
+    model = made(name, data)
     if name == "mini":
         model.objective = {model.reactions.EX_lac__D_e: 1.0, model.reactions.PFK: 2.0}
     else:
@@ -74,7 +68,7 @@ def minimizing(name: str) -> Any:
     return model
 
 
-MODELS: dict[str, Callable[[], Any]] = {
+MODELS: dict[str, Callable[[Path], Any]] = {
     "textbook": partial(made, "textbook"),
     "mini": partial(made, "mini"),
     "mgen": partial(made, "mgen"),
@@ -110,7 +104,7 @@ class Subject:
 
 
 @pytest.fixture(scope="module")
-def judged(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Subject]]:
+def judged(lab: Lab, flux_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Subject]]:
     """Give a model as this process and as the toolset has it; each is read once."""
     root = tmp_path_factory.mktemp("judged")
     tool = Flux(root=root)
@@ -120,7 +114,7 @@ def judged(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calla
     def subject(name: str) -> Subject:
         from cobra.io import save_json_model, write_sbml_model  # noqa: PLC0415 - as above
 
-        model = MODELS[name]()
+        model = MODELS[name](flux_data)
         if name in {"textbook", "iJO1366", "salmonella"}:
             return Subject(name, model, lab.loaded(tool, name), lab, tool)
         path = name.replace(" ", "-") + (".xml" if "minimizing" in name else ".json")
@@ -396,10 +390,12 @@ def test_hostile_bounds_end_as_in_cobra(judged: Callable[[str], Subject], case: 
         judge(subject, subject.ask("run_fba", subject.changed(**changes)), case)
 
 
-def test_the_smallest_model_as_published_is_infeasible_here_and_there(lab: Lab, tmp_path: Path) -> None:
+def test_the_smallest_model_as_published_is_infeasible_here_and_there(
+    lab: Lab, flux_data: Path, tmp_path: Path
+) -> None:
     from cobra.io import save_json_model  # noqa: PLC0415 - as above
 
-    model = made("mini as published")
+    model = made("mini as published", flux_data)
     save_json_model(model, str(tmp_path / "mini.json"))
     tool = Flux(root=tmp_path)
     tool.workers = lab.workers
@@ -408,3 +404,40 @@ def test_the_smallest_model_as_published_is_infeasible_here_and_there(lab: Lab, 
         answer = lab.call(tool, operation, {"model_id": model_id})
         assert answer.get("error_code") == "FBA_INFEASIBLE", (operation, json.dumps(answer)[:300])
     assert outcome(model) == ("infeasible", None)
+
+
+@pytest.mark.parametrize("name", ["textbook", "mgen", "iJO1366"])
+def test_a_table_of_media_and_an_envelope_are_those_of_cobra(judged: Callable[[str], Subject], name: str) -> None:
+    """Of the media, those of the model's own uptakes with another carbon source in place of the first."""
+    from cobra.flux_analysis import production_envelope  # noqa: PLC0415 - as above
+
+    subject = judged(name)
+    model, seed = subject.model, subject.drawn("tables")
+    own = {item.id: -item.lower_bound for item in model.exchanges if item.lower_bound < 0}
+    foods = seed.sample(sorted({"EX_glc__D_e", "EX_ac_e", "EX_fru_e", "EX_pyr_e", "EX_glyc_e"} & own.keys()), 1)
+    media: dict[str, dict[str, float]] = {}
+    for food in ("EX_glc__D_e", "EX_fru_e", "EX_pyr_e", "EX_ac_e"):
+        if food in model.reactions:
+            uptakes = {item: most for item, most in own.items() if item not in foods} | {food: 6.0}
+            bounds = {item.removeprefix("EX_").removesuffix("_e"): [-most, 1000.0] for item, most in uptakes.items()}
+            params = {"compounds": list(bounds), "custom_bounds": bounds}
+            made_one = subject.lab.call(subject.tool, "build_media", params)
+            if made_one["success"]:
+                media[made_one["media_id"]] = uptakes
+    table = subject.ask("growth_on_media", media_ids=list(media))
+    assert [item["media_id"] for item in table["results"]] == list(media)
+    for row in table["results"]:
+        uptakes = media[row["media_id"]]
+        with model:
+            for item in model.exchanges:
+                item.bounds = (-uptakes.get(item.id, 0.0), 1000.0)
+            status, optimum = outcome(model)
+        expected = optimum if status == "optimal" and optimum is not None and optimum >= TRACE else 0.0
+        assert close(row["growth"], expected), told(subject, (row, status, optimum))
+        assert ("reason" in row) is (not row["growth"])
+    stepped = [item for item in ("EX_ac_e", "EX_lac__L_e") if item in model.reactions][:1]
+    answer = subject.ask("production_envelope", reactions=stepped, points=5)
+    rows = production_envelope(model, stepped, points=5).to_dict("records")
+    for mine, theirs in zip(answer["results"], rows, strict=True):
+        assert close(mine["maximum"], theirs["flux_maximum"]), told(subject, (mine, theirs))
+        assert close(mine["fluxes"][stepped[0]], theirs[stepped[0]]), told(subject, (mine, theirs))

@@ -59,6 +59,32 @@ def test_a_fault_in_a_fasta_file_names_the_file_and_the_record(lab: Lab, rooted:
     assert not any(item["path"].startswith("protein_sequences") for item in error.get("violations", ()))
 
 
+def test_each_fault_in_a_fasta_file_has_the_line_of_the_residue(lab: Lab, rooted: Flux) -> None:
+    error = from_fasta(lab, rooted, ">b0001\nMKV\nMXV\n;comment\n\nMK1V\n>b0002\n>b0003\nMKV\n")
+    assert [item["line"] for item in error["violations"]] == [3, 7]
+    assert error["details"]["valid_sequences"] == ["b0003"]
+    assert error["next_step"]["arguments"]["skip_invalid"] is True
+
+
+@pytest.mark.parametrize("peptide", ["GAGAGAGAGA", "ACDEFGHIKLMNPQRSTVWY" * 2 + "GATTACA" * 9])
+def test_proteins_of_few_kinds_of_residues_are_no_nucleotides(lab: Lab, rooted: Flux, peptide: str) -> None:
+    params = {"protein_sequences": {"silk": peptide}, "template": "no such template"}
+    assert lab.call(rooted, "build_model", params)["error_code"] == "INVALID_TEMPLATE_NAME"
+
+
+def test_nothing_is_built_from_proteins_that_are_all_invalid(lab: Lab, rooted: Flux) -> None:
+    error = from_fasta(lab, rooted, ">b0001\nMK*V\n", skip_invalid=True)
+    assert (error["error_code"], error["details"]["total_invalid"]) == ("INVALID_PROTEIN_SEQUENCES", 1)
+    assert "next_step" not in error
+
+
+def test_proteins_come_as_arguments_or_from_a_file(lab: Lab, rooted: Flux) -> None:
+    error = from_fasta(lab, rooted, ">b0001\nMKV\n", protein_sequences={"b0002": "MKV"})
+    assert (error["error_code"], error["violations"][0]["path"]) == ("INVALID_PARAM", "fasta_path")
+    error = lab.call(rooted, "build_model", {"template": "GramNegative"})
+    assert error["error_code"] == "EMPTY_PROTEIN_SEQUENCES"
+
+
 @pytest.fixture(scope="module")
 def equipped(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Flux:
     """A toolset with small data of carveme, and a folder of files."""
@@ -74,14 +100,18 @@ def test_proteins_with_internal_stops_are_left_out_and_named_where_the_caller_sa
     text = "".join(f">{name}\n{protein}\n" for name, protein in proteins_of_textbook().items())
     built = from_fasta(lab, equipped, f"{text}>pseudogene\nMKVL*AAGIVG\n", skip_invalid=True)
     assert built["success"] is True
-    assert "pseudogene" in json.dumps(built)
+    assert (built["num_left_out"], [item["id"] for item in built["left_out"]]) == (1, ["pseudogene"])
+    assert built["num_recognized"] == built["num_proteins"] == len(proteins_of_textbook())
 
 
 def test_a_draft_of_proteins_that_are_hardly_recognized_is_refused(lab: Lab, equipped: Flux) -> None:
     known = dict([*proteins_of_textbook().items()][:1])
     strange = {f"x{number}": text[::-1] for number, text in enumerate(proteins_of_textbook().values())}
     params = {"protein_sequences": {**known, **strange}, "template": "GramNegative"}
-    assert lab.call(equipped, "build_model", params)["success"] is False
+    error = lab.call(equipped, "build_model", params)
+    assert (error["error_code"], error["details"]["recognized"]) == ("INVALID_PROTEIN_SEQUENCES", 1)
+    assert error["details"]["recognized_share"] == round(1 / len(params["protein_sequences"]), 4)
+    assert not any("alphabet" in text for text in error["suggestions"])
 
 
 def test_the_operator_learns_of_everything_that_a_build_lacks(lab: Lab, tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from failsoft.framework.errors import Timeout, UpstreamError
 from failsoft.tools.flux.conditions import OPEN
 from failsoft.tools.flux.store import Recipe
-from failsoft.tools.flux.work.checking import free_energy
 from failsoft.tools.flux.work.exchanges import exchanges_of
 from failsoft.tools.flux.work.facts import model_facts, oddities
 from failsoft.tools.flux.work.making import model_of, packed
@@ -67,7 +66,7 @@ def drafted(content: Mapping[str, Any], *, source: str, template: str, name: str
         for exchange in exchanges_of(model).exchanges:
             model.reactions.get_by_id(exchange.reaction_id).bounds = (-OPEN, OPEN)
         growth = rounded(model.solver.objective.value) if solve(model) == "optimal" else 0.0
-    warnings = [*oddities(model), *free_energy(model)]
+    warnings = oddities(model)
     if not growth:
         warnings.append("The draft does not grow even with every nutrient available: fill its gaps with gapfill_model.")
     return {

@@ -136,6 +136,8 @@ def test_a_draft_grows_once_its_gaps_are_filled(lab: Lab, carveme: Path) -> None
     tool = lab.tool(flux_templates=(str(carveme),))
     draft = build(lab, tool, proteins)["model_id"]
     media = lab.fed(tool)
+    refused = lab.call(tool, "run_fba", {"model_id": draft, "media_id": media})
+    assert refused["next_step"] == {"tool": "gapfill_model", "arguments": {"model_id": draft, "media_id": media}}
     filled = lab.call(tool, "gapfill_model", {"model_id": draft, "media_id": media, "target_growth": 0.5})
     assert filled["universe"] == "carveme"
     assert 1 <= filled["num_reactions_added"] <= 5

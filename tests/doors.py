@@ -194,7 +194,7 @@ HOMES = {
     "failsoft.tools.flux.work.making": "model_of, packed",
     "failsoft.tools.flux.work.network": (
         "GapfillProblem, Network, NetworkMetabolite, NetworkReaction, candidates, network_of, sbml_universe, "
-        "shipped_universe"
+        "shipped_universe, template_universe"
     ),
     "failsoft.tools.flux.work.shortage": "Shortage, shortage_of",
     "failsoft.tools.flux.work.solver": "Column, LinearProblem, solve",

@@ -14,7 +14,7 @@ import pytest
 from loguru import logger
 
 from failsoft.tools.flux import Flux
-from tests.doors import FluxSettings, ReferenceData, diamond_search as search, rast_module
+from tests.doors import FluxSettings, ReferenceData, diamond_search as search, rast_module, template_universe
 from tests.ports import reserved_ports
 from tests.programs.flux import IN_FLUX
 from tests.programs.rast import RastServer
@@ -253,6 +253,17 @@ def test_modelseedpy_builds_from_a_template_that_it_is_given(lab: Lab, tmp_path:
     exported = lab.call(tool, "export_model_json", {"model_id": built["model_id"], "section": "reactions"})
     rules = {item["id"]: item["gene_reaction_rule"] for item in exported["model"]["reactions"]}
     assert (rules["rxn00001_c0"], rules["rxn00003_c0"]) == ("fig_1.1.peg.1", "fig_1.1.peg.3")
+    gappy = lab.modified(tool, built["model_id"], remove_reactions=["rxn00003_c0"])
+    filled = lab.call(tool, "gapfill_model", {"model_id": gappy, "media_id": lab.fed(tool)})
+    assert [item["id"] for item in filled["reactions_added"]] == ["rxn00003_c0"]
+    assert filled["universe"] == "modelseedpy"
+
+
+def test_the_reactions_of_a_template_of_modelseedpy_are_a_universe(tmp_path: Path) -> None:
+    universe = template_universe(small_modelseedpy(tmp_path) / "GramNegative.json")
+    assert universe.exchanges == {"cpd00027_e0": "EX_cpd00027_e0"}
+    step = universe.reactions["rxn00003_c0"]
+    assert (step.coefficients, step.low, step.high) == ({"cpd00027_c0": -1.0, "cpd00035_c0": 2.0}, 0.0, 1_000.0)
 
 
 def test_sequences_stay_out_of_logs_and_answers(lab: Lab, carveme: Path) -> None:

@@ -14,7 +14,7 @@ from tests.zygote import PYTHON
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 COMPARE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-OF_GENOMES = {"fill_gaps", "model_metabolism"}
+OF_GENOMES = {"fill_gaps", "model_genome", "model_metabolism"}
 """They start workers that import COBRApy, and run in `tests/slow/genomes`."""
 SURROUNDINGS = {
     "COLUMNS": "100",
@@ -25,7 +25,9 @@ SURROUNDINGS = {
 }
 
 
-def _run(command: list[str] | str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def _run(
+    command: list[str] | str, folder: Path, *, timeout_s: float = 120.0, **environment: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command,
         cwd=folder,
@@ -33,7 +35,7 @@ def _run(command: list[str] | str, folder: Path, **environment: str) -> subproce
         shell=isinstance(command, str),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=timeout_s,
         check=False,
     )
 
@@ -43,9 +45,9 @@ def _matches(expected: str, got: str) -> bool:
     return doctest.OutputChecker().check_output(expected, got, COMPARE)
 
 
-def prints_what_its_page_shows(script: Path, folder: Path) -> None:
+def prints_what_its_page_shows(script: Path, folder: Path, *, timeout_s: float = 120.0, **environment: str) -> None:
     """Run an example in a folder, and compare what it prints."""
-    ran = _run([PYTHON, "-W", "error", str(script)], folder)
+    ran = _run([PYTHON, "-W", "error", str(script)], folder, timeout_s=timeout_s, **environment)
     assert ran.returncode == 0, ran.stderr
     shown = script.with_suffix(".out")
     assert _matches(shown.read_text() if shown.exists() else "", ran.stdout), ran.stdout

@@ -183,14 +183,14 @@ HOMES = {
     "failsoft.tools.flux.database.search": "find as find_entries",
     "failsoft.tools.flux.database.shipped": "SHIPPED_MODELS",
     "failsoft.tools.flux.database.tables": "TablesError, find_tables",
-    "failsoft.tools.flux.media": "missing_sources",
-    "failsoft.tools.flux.medium_checks": "bounds_of",
+    "failsoft.tools.flux.media.media": "missing_sources",
+    "failsoft.tools.flux.media.checks": "bounds_of",
     "failsoft.tools.flux.signatures": "FluxSettings",
     "failsoft.tools.flux.store": "ModelStore, Recipe",
     "failsoft.tools.flux.work": "analyses as fba_module",
     "failsoft.tools.flux.work.exchanges": "bounds_under, exchanges_of, use_database",
-    "failsoft.tools.flux.work.gapfill": "Filling, fill",
-    "failsoft.tools.flux.work.homology": "any_of, gene_ids, search as diamond_search",
+    "failsoft.tools.flux.work.building.gapfill": "Filling, fill",
+    "failsoft.tools.flux.work.building.homology": "any_of, gene_ids, search as diamond_search",
     "failsoft.tools.flux.work.making": "model_of, packed",
     "failsoft.tools.flux.work.network": (
         "GapfillProblem, Network, NetworkMetabolite, NetworkReaction, candidates, network_of, sbml_universe, "

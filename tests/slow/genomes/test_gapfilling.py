@@ -7,7 +7,7 @@ import pytest
 from failsoft.tools.flux import Flux
 from tests.programs.flux import IN_FLUX
 from tests.tools.flux.lab import Lab
-from tests.tools.flux.work.test_gapfill import assert_that_a_missing_nutrient_is_named_and_then_it_grows
+from tests.tools.flux.work.building.test_gapfill import assert_that_a_missing_nutrient_is_named_and_then_it_grows
 
 pytestmark = IN_FLUX
 

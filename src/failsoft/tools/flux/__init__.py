@@ -20,7 +20,7 @@ from failsoft.tools.flux.failures import (
 )
 from failsoft.tools.flux.input_files import InputFileNotFound, InvalidInputFile
 from failsoft.tools.flux.lookups import CompoundNotFound, InvalidIdFormat, ReactionNotFound
-from failsoft.tools.flux.medium_checks import (
+from failsoft.tools.flux.media.checks import (
     BoundsOutOfOrder,
     CompoundNotInList,
     EmptyCompoundsList,

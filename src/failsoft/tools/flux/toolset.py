@@ -6,9 +6,10 @@ from typing import Any
 
 from failsoft.framework.call.call import Call
 from failsoft.framework.offers import ListedResource, ResourcePage, prompt, resource
-from failsoft.tools.flux import analyses, checks, comparisons, lookups, media, models, searches
+from failsoft.tools.flux import analyses, checks, comparisons, lookups, models, searches
 from failsoft.tools.flux.building import build_model, gapfill_model, modify_model
-from failsoft.tools.flux.media import described_media
+from failsoft.tools.flux.media import media
+from failsoft.tools.flux.media.media import described_media
 from failsoft.tools.flux.parts import FluxParts
 
 _WALKTHROUGH = """Build and check a metabolic model with the flux tools:

@@ -1,1 +1,1 @@
-"""Draft models from proteins."""
+"""Operations that make models: from proteins, by filling gaps, and as changed copies."""

@@ -19,7 +19,7 @@ from failsoft.tools.flux import work
 from failsoft.tools.flux.building.build_model import universe_of
 from failsoft.tools.flux.database.database import Database
 from failsoft.tools.flux.database.entries import COMPOUNDS, REACTIONS
-from failsoft.tools.flux.medium_checks import BoundsOutOfOrder, InvalidBoundsFormat
+from failsoft.tools.flux.media.checks import BoundsOutOfOrder, InvalidBoundsFormat
 from failsoft.tools.flux.parts import FluxParts
 from failsoft.tools.flux.signatures import LOADING_S, GeneIds, ModelId, Objective, ReactionIds, _ReactionId
 from failsoft.tools.flux.store import ListedModel, listed

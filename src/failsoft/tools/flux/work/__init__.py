@@ -111,7 +111,7 @@ def gapfill_model(
     recipe: Recipe, conditions: Conditions, target: float, max_complexity: int, universe: Mapping[str, str]
 ) -> dict[str, Any]:
     """See `gapfill`."""
-    from failsoft.tools.flux.work import gapfill
+    from failsoft.tools.flux.work.building import gapfill
 
     return gapfill.gapfill(recipe, conditions, target, max_complexity, universe)
 
@@ -120,7 +120,7 @@ def build_from_proteins(
     sequences: Mapping[str, str], template: str, name: str, places: Mapping[str, str], limit_s: float
 ) -> dict[str, Any]:
     """See `homology.build`."""
-    from failsoft.tools.flux.work import homology
+    from failsoft.tools.flux.work.building import homology
 
     return homology.build(sequences, template, name, places, limit_s)
 
@@ -134,6 +134,6 @@ def build_from_functions(
     limit_s: float,
 ) -> dict[str, Any]:
     """See `modelseedpy.build`."""
-    from failsoft.tools.flux.work import modelseedpy
+    from failsoft.tools.flux.work.building import modelseedpy
 
     return modelseedpy.build(sequences, functions, template, name, places, limit_s)

@@ -218,7 +218,7 @@ def _load(preload: Sequence[str], models_at_most: int) -> None:
                 importlib.import_module(name)
             del sys.modules[unused]
     work = importlib.import_module("failsoft.tools.flux.work")
-    for module in pkgutil.iter_modules(work.__path__, f"{work.__name__}."):
+    for module in pkgutil.walk_packages(work.__path__, f"{work.__name__}."):
         if not module.name.endswith("_builder"):  # a script for another Python
             importlib.import_module(module.name)
     making = importlib.import_module("failsoft.tools.flux.work.making")

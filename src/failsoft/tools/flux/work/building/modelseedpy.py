@@ -13,7 +13,7 @@ from typing import Any
 from failsoft.framework.safe.redaction import redact_paths
 from failsoft.framework.text import bounded
 from failsoft.tools.flux.failures import ModelSeedPyError
-from failsoft.tools.flux.work.homology import drafted, gene_ids
+from failsoft.tools.flux.work.building.homology import drafted, gene_ids
 from failsoft.tools.flux.workers.fork_server import ending_with_this_process
 from failsoft.tools.flux.workers.worker import progress
 

@@ -25,7 +25,7 @@ from failsoft.tools.flux.conditions import (
 from failsoft.tools.flux.database.database import Database
 from failsoft.tools.flux.database.entries import COMPOUNDS, elements
 from failsoft.tools.flux.lookups import warn_of_obsolete
-from failsoft.tools.flux.medium_checks import check_media
+from failsoft.tools.flux.media.checks import check_media
 from failsoft.tools.flux.parts import FluxParts
 from failsoft.tools.flux.signatures import _ID_AT_MOST, MediaId
 from failsoft.tools.flux.store import MediaRecord

@@ -1,0 +1,1 @@
+"""Tasks that make models: from proteins, with ModelSEEDpy, and by filling gaps."""

@@ -21,7 +21,7 @@ async def main() -> None:
         answer = await flux.execute_with_error_handling(tool, arguments)
         if not answer.success:
             raise SystemExit(answer.to_dict()["message"])
-        return dict(answer.data)
+        return answer.data or {}
 
     # --8<-- [end:main]
 
@@ -48,10 +48,12 @@ async def main() -> None:
     for gene, locus in KNOCK_OUTS.items():
         strains[gene] = (await call("modify_model", model_id=model_id, knock_out_genes=[locus]))["model_id"]
     print(f"{'':10}", *(f"{name:>9}" for name in media))
+    reasons: list[str] = []
     for strain, its_id in strains.items():
         table = await call("growth_on_media", model_id=its_id, media_ids=list(media.values()))
         print(f"{strain:10}", *(f"{row['growth']:9.2f}" for row in table["results"]))
-    print(next(row["reason"].split(": ")[-1] for row in table["results"] if not row["growth"]))
+        reasons += [row["reason"].split(": ")[-1] for row in table["results"] if not row["growth"]]
+    print("sdhC:", reasons[-1])
     # --8<-- [end:table]
 
     # --8<-- [start:product]

@@ -215,7 +215,7 @@ def test_optima_and_ends_of_changed_models_are_those_of_cobra(judged: Callable[[
             judge(subject, subject.ask("run_fba", subject.changed(**changes)), changes)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "salmonella"])
 def test_any_reaction_can_be_the_objective_and_be_minimized(judged: Callable[[str], Subject], name: str) -> None:
     subject = judged(name)
     picked = some(
@@ -406,7 +406,7 @@ def test_the_smallest_model_as_published_is_infeasible_here_and_there(
     assert outcome(model) == ("infeasible", None)
 
 
-@pytest.mark.parametrize("name", ["textbook", "mgen", "iJO1366"])
+@pytest.mark.parametrize("name", ["textbook", "iJO1366"])
 def test_a_table_of_media_and_an_envelope_are_those_of_cobra(judged: Callable[[str], Subject], name: str) -> None:
     """Of the media, those of the model's own uptakes with another carbon source in place of the first."""
     from cobra.flux_analysis import production_envelope  # noqa: PLC0415 - as above

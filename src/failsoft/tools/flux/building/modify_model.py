@@ -27,13 +27,21 @@ from failsoft.tools.flux.store import ListedModel, listed
 _COMPOUND = re.compile(r"cpd\d{5}")
 _Bound = Annotated[float, Field(ge=-1e9, le=1e9)] | None
 _Pair = Annotated[list[_Bound], Field(min_length=2, max_length=2)]
-_NewId = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[A-Za-z0-9_.()\[\]:-]+$")]
+_NEW_ID = r"^[A-Za-z0-9_.()\[\]:-]+$"
 
 
 class NewReaction(TypedDict):
     """A reaction to add. Without an equation it is looked up by its ModelSEED or BiGG id."""
 
-    id: _NewId
+    id: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=128,
+            pattern=_NEW_ID,
+            description="Id of the reaction; without an equation, its ModelSEED or BiGG id",
+        ),
+    ]
     equation: NotRequired[
         Annotated[
             str,
@@ -54,7 +62,9 @@ class NewReaction(TypedDict):
 class NewMetabolite(TypedDict):
     """A metabolite to add. The compartment is left out where the id ends with it, as in glc__D_c."""
 
-    id: _NewId
+    id: Annotated[
+        str, Field(min_length=1, max_length=128, pattern=_NEW_ID, description="Id of the metabolite, as in glc__D_c")
+    ]
     name: NotRequired[Annotated[str, Field(max_length=1_000)]]
     formula: NotRequired[Annotated[str, Field(max_length=200, pattern=r"^([A-Z][a-z]?[0-9]*)+$", examples=["C6H12O6"])]]
     charge: NotRequired[Annotated[int, Field(ge=-100, le=100)]]

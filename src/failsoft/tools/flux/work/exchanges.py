@@ -6,15 +6,16 @@ import json
 import re
 import sqlite3
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import cobra
 
 from failsoft.framework.text import enumerated
 from failsoft.tools.flux.conditions import Bounds, Conditions, Medium
 
+T = TypeVar("T")
 _MODELSEED = re.compile(r"(cpd\d{5})(?:_[a-z]\d*)?")
 
 
@@ -155,6 +156,12 @@ def use_database(path: str) -> None:
     _identities.close()
     _identities, _path = Identities(connection), path
     _known.clear()
+
+
+def with_database(path: str, task: Callable[[], T]) -> T:
+    """Return what a task returns that looks ids up in a database file; in none if the path is empty: a task."""
+    use_database(path)
+    return task()
 
 
 def exchanges_of(model: cobra.Model) -> ExchangeIndex:

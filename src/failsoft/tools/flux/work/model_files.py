@@ -215,7 +215,7 @@ def _from_content(content: Any) -> cobra.Model:
     if faults:
         raise FileFaultError(*faults)
     model: cobra.Model = model_from_dict({"metabolites": [], "genes": [], "id": "model", **content})
-    if content.get("objective_direction") == "min":  # as `export_text` writes it
+    if content.get("objective_direction") == "min":  # as `export_model` writes it
         model.objective_direction = "min"
     return model
 
@@ -245,7 +245,7 @@ _MINIMIZED = {"objective_direction": "min"}
 _DIRECTION = "COBRApy's JSON cannot say that the objective is minimized: set objective_direction to min after loading."
 
 
-def export(
+def export_model_json(
     recipe: Recipe, model_id: str, section: str, offset: int, limit: int | None, bytes_at_most: int | None
 ) -> dict[str, Any]:
     """Return a model, or one of its lists from `offset` on: a task.
@@ -281,7 +281,7 @@ def export(
     return {**result, "next_offset": end} if is_more else result
 
 
-def export_text(
+def export_model(
     recipe: Recipe, model_id: str, form: Literal["json", "sbml"], bytes_at_most: int | None
 ) -> dict[str, Any]:
     """Return a model as the text of a file that cobra reads: a task.

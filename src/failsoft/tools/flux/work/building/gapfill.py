@@ -57,7 +57,7 @@ class Filling:
     growth: float
 
 
-def gapfill(
+def gapfill_model(
     recipe: Recipe, conditions: Conditions, target: float, max_complexity: int, universe: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return the step that adds reactions to a model, its growth with them, and facts about them: a task.

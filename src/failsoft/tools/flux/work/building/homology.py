@@ -161,7 +161,7 @@ class _Complex(NamedTuple):
     is_spontaneous: bool
 
 
-def build(
+def build_from_proteins(
     sequences: Mapping[str, str], template: str, name: str, places: Mapping[str, str], limit_s: float
 ) -> dict[str, Any]:
     """Return the base of a draft's recipe, its facts, and how many proteins were recognized: a task.

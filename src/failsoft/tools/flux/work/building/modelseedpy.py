@@ -24,7 +24,7 @@ _BETWEEN_ROLES = re.compile(r"\s+/\s+|\s+@\s+|\s*;\s+")
 _MESSAGE_AT_MOST = 300
 
 
-def build(
+def build_from_functions(
     sequences: Mapping[str, str],
     functions: Mapping[str, str],
     template: str,

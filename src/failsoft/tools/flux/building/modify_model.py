@@ -65,10 +65,16 @@ class NewMetabolite(TypedDict):
     id: Annotated[
         str, Field(min_length=1, max_length=128, pattern=_NEW_ID, description="Id of the metabolite, as in glc__D_c")
     ]
-    name: NotRequired[Annotated[str, Field(max_length=1_000)]]
-    formula: NotRequired[Annotated[str, Field(max_length=200, pattern=r"^([A-Z][a-z]?[0-9]*)+$", examples=["C6H12O6"])]]
-    charge: NotRequired[Annotated[int, Field(ge=-100, le=100)]]
-    compartment: NotRequired[Annotated[str, Field(min_length=1, max_length=50)]]
+    name: NotRequired[Annotated[str, Field(max_length=1_000, description="Its name in words")]]
+    formula: NotRequired[
+        Annotated[
+            str, Field(max_length=200, pattern=r"^([A-Z][a-z]?[0-9]*)+$", description="Elements and counts: C6H12O6")
+        ]
+    ]
+    charge: NotRequired[Annotated[int, Field(ge=-100, le=100, description="Electric charge at the pH of the model")]]
+    compartment: NotRequired[
+        Annotated[str, Field(min_length=1, max_length=50, description="Id of its compartment, such as c")]
+    ]
 
 
 AddedReactions = Annotated[

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from failsoft.framework.errors import (
-    Infeasible,
-    NotFound,
-    Public,
-    UpstreamError,
-    Words,
-)
+from failsoft.framework.errors import Infeasible, NotFound, Public, UpstreamError, Words
 
 
 class ObjectiveNotFound(NotFound):
@@ -26,10 +20,7 @@ class ObjectiveNotFound(NotFound):
     similar_ids: Public[list[str] | None] = None
     code = "OBJECTIVE_NOT_FOUND"
     message = "The model '{model_id}' has no reaction '{objective}' to optimize."
-    hints = (
-        "Name a reaction of the model as objective",
-        "Look for the biomass reaction with export_model_json",
-    )
+    hints = ("Look for the biomass reaction with export_model_json, and name it as objective",)
 
 
 class FbaInfeasible(Infeasible):
@@ -56,12 +47,7 @@ class FbaInfeasible(Infeasible):
     unusable_compounds: Public[list[str] | None] = None
     code = "FBA_INFEASIBLE"
     message = "No fluxes through '{objective}' are possible in the model '{model_id}' under these conditions."
-    hints = (
-        "Verify that the medium has sources of carbon, nitrogen, phosphorus and sulfur",
-        "Check that bounds of exchange reactions are not too tight",
-        "Fill the gaps of the model with gapfill_model if that was not done",
-        "Look with export_model_json at the exchange reactions and at what the biomass reaction consumes",
-    )
+    hints = ("Check the sources of C, N, P and S in the medium, and the bounds of exchanges; then try gapfill_model",)
 
 
 class FbaUnbounded(Infeasible):
@@ -98,10 +84,7 @@ class CobrapySolverError(UpstreamError):
     solver: Public[str] = "glpk"
     code = "COBRAPY_SOLVER_ERROR"
     message = "The solver gave no result ({exception_type})."
-    hints = (
-        "Check the model for very large or very small bounds and coefficients",
-        "Verify with export_model_json that the model is well formed",
-    )
+    hints = ("Look with export_model_json for very large or very small bounds and coefficients",)
     retry = "after_fix"
 
 
@@ -125,12 +108,7 @@ class GapfillInfeasible(Infeasible):
     missing_nutrients: Public[tuple[dict[str, Any], ...] | None] = None
     code = "GAPFILL_INFEASIBLE"
     message = "No reactions of the universe let '{model_id}' grow at {target_growth} on '{media_id}'."
-    hints = (
-        "Verify that the medium has a source of carbon (glucose, acetate, ...), nitrogen, phosphorus and sulfur",
-        "Check the compounds of the medium with get_compound_name",
-        "Try a richer medium (LB, M9 with amino acids) instead of a minimal one",
-        "Verify with export_model_json that the model has a biomass reaction",
-    )
+    hints = ("Verify with get_compound_name that the medium has sources of C, N, P and S, or try a richer one",)
 
 
 class MaxComplexityExceeded(Infeasible):
@@ -145,10 +123,7 @@ class MaxComplexityExceeded(Infeasible):
     reactions: Public[tuple[str, ...] | None] = None
     code = "MAX_COMPLEXITY_EXCEEDED"
     message = "Growth needs {reactions_needed} new reactions, and max_complexity allows {max_complexity}."
-    hints = (
-        "Call gapfill_model again with max_complexity {reactions_needed}",
-        "Try a richer medium: it needs fewer reactions",
-    )
+    hints = ("Allow {reactions_needed} reactions, or try a richer medium, which needs fewer",)
 
 
 class ModelSeedPyError(UpstreamError):
@@ -167,9 +142,6 @@ class ModelSeedPyError(UpstreamError):
     template_requested: Public[str | None] = None
     code = "MODELSEEDPY_ERROR"
     message = "ModelSEEDpy failed at {operation} ({exception_type})."
-    hints = (
-        "Verify that the template suits the organism, and try another one: GramNegative, GramPositive, Core",
-        "If every template fails, the person who runs this server has to look at its log",
-    )
+    hints = ("Try another template: GramNegative, GramPositive or Core; if all fail, the operator has to read the log",)
     retry = "after_fix"
     actor = "operator"

@@ -34,11 +34,7 @@ class CompoundNotFound(NotFound):
     similar_ids: Public[tuple[str, ...]] = ()
     code = "COMPOUND_NOT_FOUND"
     message = 'Compound "{requested_id}" is not in the tables of this server ({database}: {total_compounds} compounds).'
-    hints = (
-        "Use search_compounds with the name of the compound to find its id",
-        "Check for typos in the compound id",
-        "Similar ids: {similar_ids}",
-    )
+    hints = ("Use search_compounds with the name of the compound to find its id", "Similar ids: {similar_ids}")
     error_type = "database_error"
     numeric_code = -32004
 
@@ -57,11 +53,7 @@ class ReactionNotFound(NotFound):
     similar_ids: Public[tuple[str, ...]] = ()
     code = "REACTION_NOT_FOUND"
     message = 'Reaction "{requested_id}" is not in the tables of this server ({database}: {total_reactions} reactions).'
-    hints = (
-        "Use search_reactions with the name of the reaction to find its id",
-        "Check for typos in the reaction id",
-        "Similar ids: {similar_ids}",
-    )
+    hints = ("Use search_reactions with the name of the reaction to find its id", "Similar ids: {similar_ids}")
     error_type = "database_error"
     numeric_code = -32004
 

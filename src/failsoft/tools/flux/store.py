@@ -40,10 +40,7 @@ class ModelNotFound(NotFound):
     num_available: Public[int]
     code = "MODEL_NOT_FOUND"
     message = 'No model "{requested_id}"; it was never made, was deleted or has expired.'
-    hints = (
-        "Use the id of a model that list_models returns",
-        "Make a model with load_model or build_model",
-    )
+    hints = ("Use an id that list_models returns, or make a model with load_model or build_model",)
 
 
 class MediaNotFound(NotFound):
@@ -59,10 +56,7 @@ class MediaNotFound(NotFound):
     num_available: Public[int]
     code = "MEDIA_NOT_FOUND"
     message = 'No medium "{requested_id}"; it was never made, was deleted or has expired.'
-    hints = (
-        "Use the id of a medium that list_media returns",
-        "Make a medium with build_media",
-    )
+    hints = ("Use an id that list_media returns, or make a medium with build_media",)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,12 +37,6 @@ _SKIP = "Set skip_invalid to build without the proteins that have faults"
 _USUAL_LENGTH = range(10, 10_001)
 
 
-_UNRECOGNIZED = (
-    "Verify that the proteins are those of a whole organism, translated in the right reading frame",
-    "Try the template that suits the organism, or load_model for a published model",
-)
-
-
 class EmptyProteinSequences(InvalidArgument):
     """No protein sequences are given.
 
@@ -52,10 +46,7 @@ class EmptyProteinSequences(InvalidArgument):
 
     code = "EMPTY_PROTEIN_SEQUENCES"
     message = "No protein sequences are given."
-    hints = (
-        "Give at least one protein: its id and its sequence",
-        "Use load_model if a ready-made model will do",
-    )
+    hints = ("Give the id and the sequence of at least one protein, or use load_model for a ready-made model",)
 
 
 class InvalidProteinSequences(InvalidArgument):
@@ -77,15 +68,15 @@ class InvalidProteinSequences(InvalidArgument):
     code = "INVALID_PROTEIN_SEQUENCES"
     message = "{total_invalid} of {total_sequences} protein sequences cannot be used."
     hints = (
-        "Use the standard amino acid alphabet: {allowed_characters}",
-        "Remove sequences with ambiguous residues (X, B, Z)",
+        "Use the standard amino acid alphabet, without ambiguous residues (X, B, Z): {allowed_characters}",
         "Verify that the sequences are proteins, not DNA or RNA",
-        "Check for empty sequences",
     )
 
     def rendered_hints(self) -> tuple[str, ...]:
-        """Return the hints about letters, or those about proteins that are not recognized."""
-        return super().rendered_hints() if self.recognized is None else _UNRECOGNIZED
+        """Return the hints about letters, or one about proteins that are not recognized."""
+        if self.recognized is None:
+            return super().rendered_hints()
+        return ("Verify that they are those of a whole organism, or try the template that suits it",)
 
 
 @dataclass(frozen=True, slots=True)

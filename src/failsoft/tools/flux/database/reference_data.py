@@ -49,11 +49,7 @@ class TemplateNotLoaded(Unsupported):
     retry = "after_fix"
     code = "TEMPLATE_NOT_LOADED"
     message = "The template '{requested_template}' is not loaded; this server lacks {missing}."
-    hints = (
-        "Use a template that is loaded: {loaded_templates}",
-        "Use load_model for a model that needs no template",
-        "The person who runs this server has to install what is missing",
-    )
+    hints = ("Use a loaded template: {loaded_templates}", "Or use load_model, which needs no template")
 
 
 class ReferenceData:

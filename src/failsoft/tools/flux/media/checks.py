@@ -32,10 +32,7 @@ class EmptyCompoundsList(InvalidArgument):
 
     code = "EMPTY_COMPOUNDS_LIST"
     message = "The list of compounds is empty."
-    hints = (
-        "Give at least one compound id, such as cpd00027 (glucose)",
-        "Use search_compounds to find the ids of the compounds",
-    )
+    hints = ("Give at least one compound id, such as cpd00027 (glucose)",)
 
 
 class InvalidCompoundIds(InvalidArgument):
@@ -53,11 +50,7 @@ class InvalidCompoundIds(InvalidArgument):
     total_valid: Public[int | None] = None
     code = "INVALID_COMPOUND_IDS"
     message = "{total_invalid} of {total_provided} ids are not in the server's tables of compounds: {invalid_ids}."
-    hints = (
-        "Use search_compounds with the name of a compound to find its id",
-        "Common compounds: cpd00027 (glucose), cpd00007 (O2), cpd00001 (H2O)",
-        "Check for typos in the compound ids",
-    )
+    hints = ("Find ids with search_compounds; common ones: cpd00027 (glucose), cpd00007 (O2), cpd00001 (H2O)",)
 
 
 class NegativeUptake(InvalidArgument):
@@ -71,10 +64,7 @@ class NegativeUptake(InvalidArgument):
     default_uptake: Public[float | None] = None
     code = "NEGATIVE_UPTAKE"
     message = "default_uptake is {default_uptake}, and has to be above 0."
-    hints = (
-        "Give the rate as a positive number: uptake is written as a negative bound only in custom_bounds",
-        "To block one compound, give it the bounds [0, 0] in custom_bounds",
-    )
+    hints = ("To block one compound, give it the bounds [0, 0] in custom_bounds",)
 
 
 class InvalidBoundsFormat(InvalidArgument):
@@ -87,10 +77,7 @@ class InvalidBoundsFormat(InvalidArgument):
     compound_id: Public[str | None] = None
     code = "INVALID_BOUNDS_FORMAT"
     message = "The bounds of '{compound_id}' are not of the form [lower, upper]."
-    hints = (
-        "Write the bounds as [lower, upper], two numbers; null is infinite",
-        "Uptake is a negative lower bound, secretion a positive upper one: [-10, 100]",
-    )
+    hints = ("Write the bounds as two numbers: a negative lower bound is uptake, null is infinite",)
 
 
 class CompoundNotInList(InvalidArgument):
@@ -118,10 +105,7 @@ class BoundsOutOfOrder(InvalidArgument):
     upper: Public[float | None] = None
     code = "BOUNDS_OUT_OF_ORDER"
     message = "The bounds of '{compound_id}' are out of order: {lower} is not below {upper}."
-    hints = (
-        "Give the lower bound first: [-10, 100]",
-        "To block a compound, write [0, 0]",
-    )
+    hints = ("Give the lower bound first; to block a compound, write [0, 0]",)
 
 
 _LISTED_AT_MOST = 50

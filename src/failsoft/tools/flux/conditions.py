@@ -75,7 +75,7 @@ def extended(medium: Medium, new: Sequence[str], *, without: Collection[str] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """A question to a model.
+    """What a model is asked: on which medium, for which objective, and how much of the answer.
 
     Args:
         model_id: The model's id, for the errors.

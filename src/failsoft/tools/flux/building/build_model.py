@@ -32,7 +32,7 @@ from failsoft.tools.flux.building.proteins import (
     warnings_of,
 )
 from failsoft.tools.flux.building.rast import Rast, RastUnavailable
-from failsoft.tools.flux.database.reference_data import DIAMOND, MODELSEEDPY, RAST, UNIVERSES
+from failsoft.tools.flux.database.reference_data import UNIVERSES
 from failsoft.tools.flux.parts import FluxParts
 from failsoft.tools.flux.signatures import BUILDING_S, FilePath
 from failsoft.tools.flux.store import Recipe, listed
@@ -42,8 +42,6 @@ _ANSWER_S = 5.0
 _LONGEST_S = 600.0
 _REPEATED_AT_MOST = 1_800
 """Characters of arguments that a next step repeats."""
-_ONLY_FOR_BUILDING = (DIAMOND, MODELSEEDPY, RAST)
-"""What the gaps of a draft are filled without."""
 
 ProteinSequences = Annotated[
     dict[str, str] | None,
@@ -293,23 +291,6 @@ async def _from_functions(flux: FluxParts, call: Call, proteins: Proteins, templ
         call, work.build_from_functions, dict(proteins.sequences), functions, template, name, places, _left(call)
     )
     return {**built, "recognized": len(functions)}
-
-
-def universe_of(flux: FluxParts, base: Mapping[str, Any]) -> dict[str, str]:
-    """Return where the reactions for filling the gaps of a model come from: its own universe if it is a draft.
-
-    Raises:
-        TEMPLATE_NOT_LOADED: It is a draft, and what it was built from is not on this server any more.
-    """
-    source, template = base.get("source"), str(base.get("template") or "GramNegative")
-    data, by_functions = flux.reference_data, source == "modelseedpy"
-    file = data.modelseedpy_template(template) if by_functions else data.universe(template)
-    if file is not None:
-        return {"source": "modelseedpy" if by_functions else "carveme", "file": str(file)}
-    if source in {"carveme", "modelseedpy"}:
-        lacks = data.lacks(template, with_rast=by_functions)
-        raise data.not_loaded(template, {part: lacks[part] for part in lacks if part not in _ONLY_FOR_BUILDING})
-    return {"source": "shipped"}
 
 
 def _left_out(proteins: Proteins) -> dict[str, Any]:

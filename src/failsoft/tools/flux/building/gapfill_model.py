@@ -1,4 +1,4 @@
-"""Errors of gapfill_model, with the call that makes the next attempt succeed."""
+"""`gapfill_model`: the operation, and the call that follows one of its errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.operation import operation
 from failsoft.framework.errors import InvalidArgument, NextStep, Public
 from failsoft.tools.flux import work
-from failsoft.tools.flux.building.build_model import universe_of
 from failsoft.tools.flux.conditions import Medium, bounds_to_json, extended
 from failsoft.tools.flux.failures import GapfillInfeasible, MaxComplexityExceeded
 from failsoft.tools.flux.parts import FluxParts
@@ -123,7 +122,7 @@ async def gapfill_model(
     """Add as few reactions to a model as let it grow on a medium, and return the new model's id."""
     parent = await flux.models.model(call, model_id)
     conditions = await flux.conditions(call, model_id, media_id)
-    universe = await flux.runtime.threads.run(lambda: universe_of(flux, parent.recipe.base))
+    universe = await flux.runtime.threads.run(lambda: flux.reference_data.universe_of(parent.recipe.base))
     arguments = parent.recipe, conditions, target_growth, max_complexity, universe
     try:
         filled = await flux.compute(call, work.gapfill_model, *arguments)

@@ -16,7 +16,6 @@ from failsoft.framework.errors import InvalidParameter
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded, quoted
 from failsoft.tools.flux import work
-from failsoft.tools.flux.building.build_model import universe_of
 from failsoft.tools.flux.database.database import Database
 from failsoft.tools.flux.database.entries import COMPOUNDS, REACTIONS
 from failsoft.tools.flux.media.checks import BoundsOutOfOrder, InvalidBoundsFormat
@@ -139,8 +138,10 @@ async def modify_model(  # noqa: PLR0913, PLR0917 - the arguments that callers g
         raise _nothing_to_change(given)
     _require_order(bounds or {}, add_reactions or [])
     named = [item["id"] for item in add_reactions or () if "equation" not in item]
-    entries = await flux.runtime.threads.run(lambda: _entries(flux.database, named)) if named else {}
-    universe = await flux.runtime.threads.run(lambda: universe_of(flux, parent.recipe.base)) if named else {}
+    entries, universe = {}, {}
+    if named:
+        entries = await flux.runtime.threads.run(lambda: _entries(flux.database, named))
+        universe = await flux.runtime.threads.run(lambda: flux.reference_data.universe_of(parent.recipe.base))
     changed = await flux.compute(call, work.change_model, parent.recipe, changes, entries, universe)
     recipe = parent.recipe
     for step in changed["steps"]:

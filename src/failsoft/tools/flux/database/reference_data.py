@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib.metadata
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from failsoft.framework.errors import ConfigurationError, Public, Unsupported, Words
 from failsoft.tools.flux.signatures import FluxSettings
@@ -20,7 +20,9 @@ UNIVERSES: Final = {
     "Cyanobacteria": "cyanobacteria",
 }
 """The templates that are built from proteins, with the universe of carveme for each."""
-RAST, DIAMOND, MODELSEEDPY = "a RAST service", "the program diamond", "ModelSEEDpy"
+_RAST, _DIAMOND, _MODELSEEDPY = "a RAST service", "the program diamond", "ModelSEEDpy"
+_ONLY_FOR_BUILDING = (_RAST, _DIAMOND, _MODELSEEDPY)
+"""What the gaps of a draft are filled without."""
 _CORE = "Core"
 """The template of seed 002 that only ModelSEEDpy has."""
 _CARVEME = Path("carveme", "data", "generated")
@@ -102,24 +104,43 @@ class ReferenceData:
         file = None if folder is None else folder / f"{template}.json"
         return file if file is not None and file.is_file() else None
 
+    def universe_of(self, base: Mapping[str, Any]) -> dict[str, str]:
+        """Return where reactions that a model lacks come from: for a draft, the universe that it was built from.
+
+        Args:
+            base: Of the model's recipe.
+
+        Raises:
+            TEMPLATE_NOT_LOADED: It is a draft, and what it was built from is not on this server any more.
+        """
+        source, template = base.get("source"), str(base.get("template") or "GramNegative")
+        by_functions = source == "modelseedpy"
+        file = self.modelseedpy_template(template) if by_functions else self.universe(template)
+        if file is not None:
+            return {"source": "modelseedpy" if by_functions else "carveme", "file": str(file)}
+        if source in {"carveme", "modelseedpy"}:
+            lacks = self.lacks(template, with_rast=by_functions)
+            raise self.not_loaded(template, {part: lacks[part] for part in lacks if part not in _ONLY_FOR_BUILDING})
+        return {"source": "shipped"}
+
     def lacks(self, template: str, *, with_rast: bool) -> dict[str, str]:
         """Return everything that building with a template lacks, each with what the operator does about it."""
         if with_rast or template not in UNIVERSES:
             own = self._settings.modelseedpy_python
             parts: dict[str, tuple[object, str]] = {
-                MODELSEEDPY: (find_spec("modelseedpy") if own is None else shutil.which(own), _MODELSEEDPY_HINT),
+                _MODELSEEDPY: (find_spec("modelseedpy") if own is None else shutil.which(own), _MODELSEEDPY_HINT),
                 f"the template '{template}' of ModelSEEDpy": (
                     self.modelseedpy_template(template),
                     _TEMPLATES_HINT.format(template=template),
                 ),
-                RAST: (self._settings.rast_url, _RAST_HINT),
+                _RAST: (self._settings.rast_url, _RAST_HINT),
             }
         else:
             folder = self.carveme
             parts = {
                 "the data of carveme": (folder, _CARVEME_HINT),
                 f"carveme's universe for '{template}'": (folder is None or self.universe(template), _CARVEME_HINT),
-                DIAMOND: (self.diamond, _DIAMOND_HINT),
+                _DIAMOND: (self.diamond, _DIAMOND_HINT),
             }
         return {part: hint for part, (found, hint) in parts.items() if not found}
 

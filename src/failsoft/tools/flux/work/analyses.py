@@ -19,7 +19,7 @@ from failsoft.framework.text import enumerated
 from failsoft.tools.flux.conditions import Conditions
 from failsoft.tools.flux.store import Recipe
 from failsoft.tools.flux.work.diagnosis import infeasible, unbounded
-from failsoft.tools.flux.work.exchanges import exchanges_of, pose
+from failsoft.tools.flux.work.exchanges import apply_conditions, exchanges_of
 from failsoft.tools.flux.work.facts import objective_for, objective_of, oddities
 from failsoft.tools.flux.work.making import gene_ids, gene_names, model_of, unknown_ids
 from failsoft.tools.flux.work.network import is_biomass
@@ -182,7 +182,7 @@ def optimum(model: cobra.Model, recipe: Recipe, conditions: Conditions) -> Optim
     """
     names = objective_for(model, conditions)
     own_direction = model.objective_direction
-    applied = pose(model, conditions)
+    applied = apply_conditions(model, conditions)
     is_minimum = model.objective_direction == "min"
     is_own = names == objective_of(model) and model.objective_direction == own_direction
     verdict = solve(model)

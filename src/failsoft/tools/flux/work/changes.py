@@ -13,7 +13,7 @@ import cobra
 from failsoft.framework.text import enumerated
 from failsoft.tools.flux.conditions import Conditions, bounds_from_json, bounds_to_json
 from failsoft.tools.flux.store import Recipe, Step
-from failsoft.tools.flux.work.exchanges import exchanges_of, pose
+from failsoft.tools.flux.work.exchanges import apply_conditions, exchanges_of
 from failsoft.tools.flux.work.making import STEPS, model_of
 from failsoft.tools.flux.work.solver import FLUX_NOISE, solve
 
@@ -122,7 +122,7 @@ class History:
 
     def _flows_without(self, undone: Collection[Change]) -> bool:
         with self.without(undone) as model:
-            pose(model, self._conditions)
+            apply_conditions(model, self._conditions)
             verdict = solve(model)
             is_met = abs(model.solver.objective.value) > FLUX_NOISE if verdict == "optimal" else verdict == "unbounded"
             return is_met or (verdict == "optimal" and model.objective_direction == "min")

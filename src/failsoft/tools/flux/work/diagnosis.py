@@ -18,7 +18,7 @@ from failsoft.tools.flux.conditions import OPEN, ORGANIC_UPTAKE, Conditions, bou
 from failsoft.tools.flux.failures import CobrapySolverError, FbaInfeasible, FbaUnbounded
 from failsoft.tools.flux.store import Recipe
 from failsoft.tools.flux.work.changes import History, Undone, is_filling
-from failsoft.tools.flux.work.exchanges import exchanges_of, pose
+from failsoft.tools.flux.work.exchanges import apply_conditions, exchanges_of
 from failsoft.tools.flux.work.network import is_biomass, network_of
 from failsoft.tools.flux.work.shortage import USUAL, Shortage, shortage_of
 from failsoft.tools.flux.work.solver import FLUX_NOISE, ZERO, Verdict, fluxes_of, solve
@@ -82,7 +82,7 @@ def infeasible(
         causes = _Causes(undone, contradictions=_contradictions(model) if undone.is_forced else ())
     elif history.changes:  # they are not the only cause: what else is missing shows without them
         with history.without(history.changes) as before:
-            pose(before, conditions)
+            apply_conditions(before, conditions)
             causes = _causes(before, conditions, names, solve(before), is_draft=_is_draft(recipe))
     else:
         causes = _causes(model, conditions, names, verdict, is_draft=_is_draft(recipe))

@@ -200,7 +200,7 @@ def _is_exchange(reaction: cobra.Reaction) -> bool:
     return metabolite.compartment in _OUTSIDE and not reaction.id.startswith(("DM_", "SK_", "sink_"))
 
 
-def pose(model: cobra.Model, conditions: Conditions) -> Applied:
+def apply_conditions(model: cobra.Model, conditions: Conditions) -> Applied:
     """Give a model the objective and the medium that are asked about; call it inside `with model:`."""
     if conditions.objective is not None:
         model.objective = conditions.objective

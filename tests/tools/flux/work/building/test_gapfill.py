@@ -52,6 +52,14 @@ def test_a_model_that_grows_gets_nothing_new(lab: Lab, tool: Flux) -> None:
     assert any("without any new reaction" in text for text in filled["metadata"]["warnings"])
 
 
+def test_compounds_without_an_exchange_are_named_as_run_fba_names_them(lab: Lab, tool: Flux) -> None:
+    model_id = lab.loaded(tool)
+    filled = fill(lab, tool, model_id, "minimal_aerobic")
+    grown = lab.call(tool, "run_fba", {"model_id": model_id, "media_id": "minimal_aerobic"})
+    (expected,) = (text for text in grown["metadata"]["warnings"] if "has no exchange" in text)
+    assert expected in filled["metadata"]["warnings"]
+
+
 def test_model_and_medium_are_looked_up_in_this_order(lab: Lab, tool: Flux) -> None:
     assert fill(lab, tool, "model_x", "media_x")["error_code"] == "MODEL_NOT_FOUND"
     assert fill(lab, tool, lab.loaded(tool), "media_x")["error_code"] == "MEDIA_NOT_FOUND"

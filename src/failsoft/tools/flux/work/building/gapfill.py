@@ -213,12 +213,10 @@ def _result(recipe: Recipe, added: Sequence[str], objective: str, conditions: Co
     """Return what is said of a model with its gaps filled: its growth, the new reactions, warnings."""
     model = model_of(recipe)
     with model:
-        unused = apply_medium(model, conditions.medium or Medium({})).unused
+        applied = apply_medium(model, conditions.medium or Medium({}))
         growth = _growth(model, objective, conditions)
     is_own = objective == _maximized(model)
     warnings = [] if added else ["The model grows on this medium without any new reaction."]
-    if unused:
-        warnings.append(f"The model has no exchange for these compounds of the medium: {', '.join(unused[:50])}.")
     if not is_own:
         warnings.append(f"Gaps were filled for {objective}, not for what the model optimizes.")
     number = "1 more reaction" if len(added) == 1 else f"{len(added)} more reactions"
@@ -229,7 +227,7 @@ def _result(recipe: Recipe, added: Sequence[str], objective: str, conditions: Co
         "interpretation": f"With {number} {does} on {conditions.media_id}.",
         "objective": None if is_own else objective,
         "facts": model_facts(model),
-        "warnings": [*warnings, *free_energy(model)],
+        "warnings": [*warnings, *applied.warnings, *free_energy(model)],
     }
 
 

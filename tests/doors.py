@@ -190,7 +190,7 @@ HOMES = {
     "failsoft.tools.flux.work": "analyses as fba_module",
     "failsoft.tools.flux.work.exchanges": "bounds_under, exchanges_of, use_database",
     "failsoft.tools.flux.work.building.gapfill": "Filling, fill",
-    "failsoft.tools.flux.work.building.homology": "any_of, gene_ids, search as diamond_search",
+    "failsoft.tools.flux.work.building.drafts": "any_of, gene_ids, search as diamond_search",
     "failsoft.tools.flux.work.making": "model_of, packed",
     "failsoft.tools.flux.work.network": (
         "GapfillProblem, Network, NetworkMetabolite, NetworkReaction, candidates, network_of, sbml_universe, "

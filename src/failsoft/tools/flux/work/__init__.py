@@ -21,9 +21,11 @@ class Task:
 
 if TYPE_CHECKING:
     from failsoft.tools.flux.work.analyses import delete as delete, run_fba as run_fba, run_fva as run_fva
+    from failsoft.tools.flux.work.building.drafts import (
+        build_from_functions as build_from_functions,
+        build_from_proteins as build_from_proteins,
+    )
     from failsoft.tools.flux.work.building.gapfill import gapfill_model as gapfill_model
-    from failsoft.tools.flux.work.building.homology import build_from_proteins as build_from_proteins
-    from failsoft.tools.flux.work.building.modelseedpy import build_from_functions as build_from_functions
     from failsoft.tools.flux.work.checking import check_model as check_model
     from failsoft.tools.flux.work.comparisons import (
         growth_on_media as growth_on_media,
@@ -40,9 +42,8 @@ if TYPE_CHECKING:
 else:
     _TASKS = {
         "analyses": ("delete", "run_fba", "run_fva"),
+        "building.drafts": ("build_from_functions", "build_from_proteins"),
         "building.gapfill": ("gapfill_model",),
-        "building.homology": ("build_from_proteins",),
-        "building.modelseedpy": ("build_from_functions",),
         "checking": ("check_model",),
         "comparisons": ("growth_on_media", "production_envelope"),
         "exchanges": ("with_database",),

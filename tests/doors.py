@@ -200,7 +200,7 @@ HOMES = {
     "failsoft.tools.flux.work.solver": "Column, LinearProblem, solve",
     "failsoft.tools.flux.workers": "fork_server as fork_server_module",
     "failsoft.tools.flux.workers.pool": "Workers",
-    "failsoft.tools.flux.workers.worker": "begin, progress, remaining_s",
+    "failsoft.tools.flux.workers.worker": "begin, call_deadline, progress",
     "failsoft.tools.workspace.invariants": "INVARIANTS",
     "failsoft.tools.workspace.gate": "is_same_root",
     "failsoft.tools.workspace.patch": "lines_of, read_patch",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from failsoft import NotFound
-from tests.doors import begin, progress, remaining_s
+from tests.doors import begin, call_deadline, progress
 
 
 def identity() -> int:
@@ -64,8 +64,8 @@ def unreadable() -> object:
     return lambda: None
 
 
-def time_left() -> float | None:
-    return remaining_s()
+def time_left() -> float:
+    return call_deadline() - time.monotonic()
 
 
 def large(size: int) -> bytes:

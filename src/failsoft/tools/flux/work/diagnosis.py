@@ -22,7 +22,7 @@ from failsoft.tools.flux.work.exchanges import apply_conditions, exchanges_of
 from failsoft.tools.flux.work.network import is_biomass, network_of
 from failsoft.tools.flux.work.shortage import USUAL, Shortage, shortage_of
 from failsoft.tools.flux.work.solver import FLUX_NOISE, ZERO, Verdict, fluxes_of, solve
-from failsoft.tools.flux.workers.worker import remaining_s
+from failsoft.tools.flux.workers.worker import call_deadline
 
 _HUGE: Final = 1e5
 """Replaces infinite bounds, to find the fluxes that reach it."""
@@ -207,8 +207,7 @@ def _contradictions(model: cobra.Model) -> list[Mapping[str, Any]]:
 
 
 def _deadline() -> float:
-    left = remaining_s()
-    return time.monotonic() + min(_SEARCHED_S, _SEARCHED_S if left is None else left - _TIME_KEPT_S)
+    return min(time.monotonic() + _SEARCHED_S, call_deadline() - _TIME_KEPT_S)
 
 
 def _answer(

@@ -6,13 +6,11 @@ import io
 import json
 import logging
 import math
-import resource
 import struct
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
-from pathlib import Path
+from contextlib import contextmanager, nullcontext
 from typing import Any, Literal
 
 import cobra
@@ -28,6 +26,7 @@ from failsoft.tools.flux.store import Recipe
 from failsoft.tools.flux.work.facts import describe_model
 from failsoft.tools.flux.work.making import model_of, packed
 from failsoft.tools.flux.work.sbml import Fault, FileFaultError, read_sbml
+from failsoft.tools.flux.workers.worker import limited_memory
 
 FORMATS = {".xml": "sbml", ".sbml": "sbml", ".json": "json", ".mat": "mat", ".yml": "yaml", ".yaml": "yaml"}
 """Format by the ending of the name, without `.gz`."""
@@ -57,7 +56,7 @@ def read_model(path: str, data: bytes) -> dict[str, Any]:
         raise _invalid(path, "model", [{"message": f"the name ends in none of {', '.join(FORMATS)}"}])
     try:
         # Out of memory, libSBML would end the process; its files are bounded by their elements.
-        with _reports() as reports, nullcontext() if kind == "sbml" else _limited_memory():
+        with _reports() as reports, nullcontext() if kind == "sbml" else limited_memory(_MEMORY_AT_MOST):
             model = _READERS[kind](data)
         faults = _model_faults(model)
         content = packed(cobra.io.model_to_dict(model), direction=model.objective_direction)
@@ -178,20 +177,6 @@ def _require_small(data: bytes) -> None:
 
 
 _READERS: Mapping[str, Callable[[bytes], cobra.Model]] = {"sbml": read_sbml, "json": _json, "mat": _mat, "yaml": _yaml}
-
-
-@contextmanager
-def _limited_memory() -> Iterator[None]:
-    """Raise MemoryError in this block where a file asks for too much; on Linux only."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    with suppress(OSError):
-        used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * resource.getpagesize()
-        limit = used + _MEMORY_AT_MOST
-        resource.setrlimit(resource.RLIMIT_DATA, (limit if soft == resource.RLIM_INFINITY else min(limit, soft), hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
 def _from_content(content: Any) -> cobra.Model:

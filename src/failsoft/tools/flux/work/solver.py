@@ -18,7 +18,7 @@ from optlang.symbolics import Zero
 
 from failsoft.framework.text import bounded
 from failsoft.tools.flux.failures import CobrapySolverError
-from failsoft.tools.flux.workers.worker import remaining_s
+from failsoft.tools.flux.workers.worker import call_deadline
 
 Verdict: TypeAlias = Literal["optimal", "infeasible", "unbounded"]
 
@@ -79,10 +79,7 @@ def limit_time(problem: Solvable, *, deadline: float = math.inf) -> None:
     Raises:
         COBRAPY_SOLVER_ERROR: No time is left.
     """
-    left = deadline - time.monotonic()
-    of_call = remaining_s()
-    if of_call is not None:
-        left = min(left, of_call - _MARGIN_S)
+    left = min(deadline, call_deadline() - _MARGIN_S) - time.monotonic()
     if left <= 0:
         raise gave_up(interface.TIME_LIMIT)
     # The solver takes whole seconds only.

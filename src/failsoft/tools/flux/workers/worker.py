@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import pickle
 import resource
 import socket
@@ -10,7 +11,7 @@ import struct
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ LENGTH: Final = struct.Struct("<Q")
 """Precedes each message on the private socket pair between the server and a worker."""
 
 _send: Callable[[tuple[Any, ...]], None] | None = None
-_deadline: float | None = None
+_deadline = math.inf
 
 
 def pack(message: Any) -> bytes:
@@ -38,7 +39,7 @@ def begin(send: Callable[[tuple[Any, ...]], None] | None, limit_s: float | None)
     """Set how the next task reports progress, and its time limit in seconds."""
     global _send, _deadline  # noqa: PLW0603 - a worker runs one task at a time, and tasks are plain functions
     _send = send
-    _deadline = None if limit_s is None else time.monotonic() + limit_s
+    _deadline = math.inf if limit_s is None else time.monotonic() + limit_s
 
 
 def progress(done: float, total: float | None = None, message: str | None = None) -> None:
@@ -47,9 +48,23 @@ def progress(done: float, total: float | None = None, message: str | None = None
         _send(("progress", done, total, message))
 
 
-def remaining_s() -> float | None:
-    """Return the seconds before the call's deadline, at least 0; None without one."""
-    return None if _deadline is None else max(0.0, _deadline - time.monotonic())
+def call_deadline() -> float:
+    """Return when the call's time is up, as `time.monotonic()`; infinite without a limit."""
+    return _deadline
+
+
+@contextlib.contextmanager
+def limited_memory(more_bytes: int) -> Iterator[None]:
+    """Raise MemoryError in this block where it allocates more than that; on Linux only."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    with contextlib.suppress(OSError, ValueError):
+        used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * resource.getpagesize()
+        limit = used + more_bytes
+        resource.setrlimit(resource.RLIMIT_DATA, (limit if soft == resource.RLIM_INFINITY else min(limit, soft), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
 def serve(server: socket.socket, *, memory_bytes: int) -> None:
@@ -59,8 +74,7 @@ def serve(server: socket.socket, *, memory_bytes: int) -> None:
         server: The worker's end of the socket pair.
         memory_bytes: How much memory it may allocate beyond what it was forked with; enforced on Linux only.
     """
-    _limit_memory(memory_bytes)
-    with contextlib.suppress(ConnectionError), server.makefile("rb") as received:
+    with limited_memory(memory_bytes), contextlib.suppress(ConnectionError), server.makefile("rb") as received:
         while len(head := received.read(LENGTH.size)) == LENGTH.size:
             body = received.read(*LENGTH.unpack(head))
             answer = _answer(body, lambda message: server.sendall(pack(message)))
@@ -85,13 +99,6 @@ def _answer(body: bytes, send: Callable[[tuple[Any, ...]], None]) -> bytes:
         with contextlib.suppress(Exception):
             traceback.clear_frames(error.__traceback__)
         return pack(("crashed", (type(error).__name__, str(error), traceback.format_exc()), _peak_bytes()))
-
-
-def _limit_memory(more_bytes: int) -> None:
-    with contextlib.suppress(OSError, ValueError):
-        data_pages = int(Path("/proc/self/statm").read_text().split()[5])
-        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        resource.setrlimit(resource.RLIMIT_DATA, (data_pages * resource.getpagesize() + more_bytes, hard))
 
 
 def _peak_bytes() -> int:

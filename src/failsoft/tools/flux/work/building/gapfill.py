@@ -30,7 +30,7 @@ from failsoft.tools.flux.work.network import (
 )
 from failsoft.tools.flux.work.shortage import Shortage, shortage_of
 from failsoft.tools.flux.work.solver import FLUX_NOISE, LinearProblem, rounded, solve
-from failsoft.tools.flux.workers.worker import progress, remaining_s
+from failsoft.tools.flux.workers.worker import call_deadline, progress
 
 _NAMED_AT_MOST = 5
 _ANSWER_S = 2.0
@@ -89,8 +89,7 @@ def gapfill_model(
     names = {item.reaction_id: item.compound for item in index.exchanges}
     given = {index.by_compound[item].reaction_id: item for item in medium.compounds if item in index.by_compound}
     additional = candidates(network, known, medium, applied.unused)
-    left = remaining_s()
-    deadline = math.inf if left is None else time.monotonic() + max(1.0, left - _ANSWER_S)
+    deadline = max(time.monotonic() + 1.0, call_deadline() - _ANSWER_S)
     problem = GapfillProblem(network.reactions, additional, objective, max(target, _LEAST_GROWTH), deadline)
     if problem.is_reached(before):
         answer = Filling((), before)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Iterable, Mapping
+from itertools import product
 from typing import Any, Final
 
 import cobra
@@ -12,6 +12,7 @@ from optlang.symbolics import Zero
 
 from failsoft.framework.text import enumerated
 from failsoft.tools.flux.store import Recipe
+from failsoft.tools.flux.work.exchanges import by_place, split_place
 from failsoft.tools.flux.work.facts import objective_of
 from failsoft.tools.flux.work.making import model_of
 from failsoft.tools.flux.work.network import is_biomass
@@ -22,8 +23,6 @@ _NAMED_AT_MOST = 5
 _DECIMALS = 6
 _SLACK = 0.99
 """Part of the most energy that a loop has to make; the rest is for the solver's tolerance."""
-_PLACE = re.compile(r"(.+?)(?:_([a-z])\d*|\[([a-z])\d*\])")
-"""An id and the first letter of its compartment: `atp_c`, `cpd00002_c0`, `atp[c]`."""
 _MODELSEED: Final[Mapping[str, str]] = {
     "h2o": "cpd00001", "atp": "cpd00002", "nad": "cpd00003", "nadh": "cpd00004", "nadph": "cpd00005",
     "nadp": "cpd00006", "adp": "cpd00008", "pi": "cpd00009", "coa": "cpd00010", "nh4": "cpd00013", "udp": "cpd00014",
@@ -109,7 +108,7 @@ def energy_from_nothing(model: cobra.Model) -> tuple[list[dict[str, Any]], list[
                 low, high = (0.0, high) if number < 0 else (low, 0.0)
             if (low, high) != item.bounds:
                 item.bounds = low, high
-        known = _by_place(model)
+        known = by_place(item for item in model.metabolites if split_place(item.id)[1])
         dissipations = {name: _dissipation(name, text, known) for name, text in _DISSIPATIONS.items()}
         carriers = {name: item for name, item in dissipations.items() if item is not None}
         model.add_reactions(list(carriers.values()))
@@ -144,21 +143,6 @@ def _loop(model: cobra.Model, dissipation: cobra.Reaction, made: float) -> dict[
     return {name: parts[name] for name in sorted(parts, key=lambda name: -abs(parts[name]))[:_LISTED_AT_MOST]}
 
 
-def _by_place(model: cobra.Model) -> dict[tuple[str, str], cobra.Metabolite]:
-    """Return the metabolites by id, of BiGG or ModelSEED, and compartment."""
-    found: dict[tuple[str, str], cobra.Metabolite] = {}
-    for item in model.metabolites:
-        match = _PLACE.fullmatch(item.id)
-        if match is not None:
-            place = match[2] or match[3]
-            for source in ("bigg.metabolite", "seed.compound"):
-                given = item.annotation.get(source, ())
-                for name in [given] if isinstance(given, str) else given:
-                    found.setdefault((name, place), item)
-            found[match[1], place] = item
-    return found
-
-
 def _dissipation(name: str, text: str, known: Mapping[tuple[str, str], cobra.Metabolite]) -> cobra.Reaction | None:
     """Return the reaction that uses up an energy carrier, or None if the model lacks one of its metabolites."""
     reaction = cobra.Reaction(f"failsoft_{name.replace(' ', '_')}", lower_bound=0.0, upper_bound=1.0)
@@ -169,7 +153,8 @@ def _dissipation(name: str, text: str, known: Mapping[tuple[str, str], cobra.Met
             continue
         bigg, _, place = word.partition(".")
         names = bigg, _MODELSEED[bigg], bigg.replace("__", "_")
-        metabolite = next((known[item, place or "c"] for item in names if (item, place or "c") in known), None)
+        spelled = product(names, (place or "c", f"{place or 'c'}0"))
+        metabolite = next((known[item] for item in spelled if item in known), None)
         if metabolite is None:
             return None
         reaction.add_metabolites({metabolite: number})

@@ -6,7 +6,7 @@ import json
 import re
 import sqlite3
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
@@ -65,8 +65,8 @@ class Identities:
         return [] if self._connection is None else self._connection.execute(statement, (value,)).fetchall()
 
 
+_PLACE = re.compile(r"(.*?)(?:_([a-z]\d?)|\[([a-z]\d?)\])?", re.DOTALL)
 _OUTSIDE = frozenset({"e", "e0", "C_e", "extracellular"})
-_COMPARTMENT = re.compile(r"(_[a-z]\d?|\[[a-z]\d?\])$")
 _LISTED_AT_MOST = 20
 _RANKS: Final = ("own and BiGG ids", "usual id", "ids in the tables", "annotated ids", "ids merged with one of these")
 """Kinds of ids of a metabolite; where two exchanges have the same id, that of the earlier kind decides."""
@@ -254,25 +254,48 @@ def ids_of(compound: str) -> tuple[str, ...]:
 
 def _ids_of(metabolite: cobra.Metabolite) -> tuple[tuple[tuple[str, ...], ...], str]:
     """Return the ids of a metabolite, grouped as in `_RANKS`, and one that it is annotated with and is another's."""
-    bare = _COMPARTMENT.sub("", metabolite.id)
+    bare, _ = split_place(metabolite.id)
     named = _MODELSEED.fullmatch(metabolite.id)
     if named is not None:
         own = named[1]
         return ((own,), (), _identities.bigg_of(own), (), _identities.linked_to(own)), ""
-    declared = tuple(_listed(metabolite, "bigg.metabolite"))
+    declared = annotated(metabolite, "bigg.metabolite")
     bigg = tuple(dict.fromkeys((bare, *declared)))
-    annotated = sorted(item for item in _listed(metabolite, "seed.compound") if _MODELSEED.fullmatch(item))
+    seeds = sorted(item for item in annotated(metabolite, "seed.compound") if _MODELSEED.fullmatch(item))
     table = list(dict.fromkeys(item for name in bigg for item in _identities.compounds_of(name)))
-    if not table and not annotated:
-        table = list(_identities.aliased(item for source in _FOREIGN for item in _listed(metabolite, source)))
-    others = {item: _identities.bigg_of(item) for item in annotated if item not in table}
+    if not table and not seeds:
+        table = list(_identities.aliased(item for source in _FOREIGN for item in annotated(metabolite, source)))
+    others = {item: _identities.bigg_of(item) for item in seeds if item not in table}
     contradicted = tuple(item for item, names in others.items() if declared and names and not set(names) & set(bigg))
-    foreign = contradicted[0] if len(contradicted) == len(annotated) and contradicted else ""
-    agreed = [item for item in annotated if item not in contradicted]
+    foreign = contradicted[0] if len(contradicted) == len(seeds) and contradicted else ""
+    agreed = [item for item in seeds if item not in contradicted]
     merged = [other for item in (*table, *agreed) for other in _identities.linked_to(item)]
     return (bigg, tuple(table[:1] or agreed[:1]), tuple(table), tuple(agreed), tuple(merged)), foreign
 
 
-def _listed(metabolite: cobra.Metabolite, source: str) -> Iterator[str]:
-    given = metabolite.annotation.get(source, ())
-    yield from (given,) if isinstance(given, str) else given
+def annotated(item: cobra.Metabolite | cobra.Gene, source: str) -> tuple[str, ...]:
+    """Return what a metabolite or a gene is annotated with, such as the ids of `seed.compound`."""
+    given = item.annotation.get(source) or ()
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def split_place(metabolite_id: str) -> tuple[str, str]:
+    """Return the id of a metabolite without its compartment, and that, if it ends with one.
+
+    >>> split_place("atp_c"), split_place("atp[c0]"), split_place("atp")
+    (('atp', 'c'), ('atp', 'c0'), ('atp', ''))
+    """
+    found = _PLACE.fullmatch(metabolite_id)
+    return (metabolite_id, "") if found is None else (found[1], found[2] or found[3] or "")
+
+
+def by_place(metabolites: Iterable[cobra.Metabolite]) -> dict[tuple[str, str], cobra.Metabolite]:
+    """Return metabolites by id, of BiGG or ModelSEED, and compartment; an own id counts before annotated ones."""
+    own: dict[tuple[str, str], cobra.Metabolite] = {}
+    others: dict[tuple[str, str], cobra.Metabolite] = {}
+    for item in metabolites:
+        bare, place = split_place(item.id)
+        own.setdefault((bare, place or item.compartment), item)
+        for name in (*annotated(item, "seed.compound"), *annotated(item, "bigg.metabolite")):
+            others.setdefault((name, place or item.compartment), item)
+    return {**others, **own}

@@ -20,6 +20,7 @@ from failsoft.framework.text import quoted
 from failsoft.tools.flux.conditions import bounds_from_json
 from failsoft.tools.flux.database.entries import similar_ids
 from failsoft.tools.flux.store import Recipe, Step
+from failsoft.tools.flux.work.exchanges import annotated
 
 _kept: collections.OrderedDict[str, cobra.Model] = collections.OrderedDict()
 _at_most = 8
@@ -106,7 +107,7 @@ def gene_ids(model: cobra.Model, names: Iterable[str]) -> list[str]:
 
 def gene_names(gene: cobra.Gene) -> list[str]:
     """Return the names of a gene other than its id, such as `pfkA`, as far as its file has them."""
-    annotated = (name for source in _GENE_NAMES for name in _listed(gene.annotation.get(source)))
+    annotated = (name for source in _GENE_NAMES for name in annotated(gene, source))
     return [name for name in (gene.name, *annotated) if name and name not in {gene.id, f"G_{gene.id}"}]
 
 
@@ -129,10 +130,6 @@ def unknown_ids(parameter: str, given: Any, known: cobra.DictList, kind: str) ->
                 )
             )
     return found
-
-
-def _listed(given: str | list[str] | None) -> list[str]:
-    return [given] if isinstance(given, str) else list(given or ())
 
 
 def packed(content: Mapping[str, Any], *, direction: str = "max", **origin: str) -> dict[str, Any]:

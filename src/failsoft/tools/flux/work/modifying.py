@@ -7,6 +7,7 @@ import math
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Final
 
 import cobra
@@ -19,15 +20,13 @@ from failsoft.framework.text import enumerated, quoted
 from failsoft.tools.flux.conditions import OPEN, bounds_from_json
 from failsoft.tools.flux.database.entries import similar_ids
 from failsoft.tools.flux.store import Recipe, Step
-from failsoft.tools.flux.work.exchanges import ids_of
+from failsoft.tools.flux.work.exchanges import by_place, ids_of, split_place
 from failsoft.tools.flux.work.facts import describe
 from failsoft.tools.flux.work.making import gene_ids, model_of, unknown_ids
 from failsoft.tools.flux.work.network import Network, NetworkMetabolite, NetworkReaction, is_biomass, universe_from
 
 logging.getLogger(gene.__name__).setLevel(logging.CRITICAL)  # it logs the callers' gene rules
 _LISTED_AT_MOST = 20
-_PLACE = re.compile(r"(?:_([a-z])(\d?)|\[([a-z])(\d?)\])$")
-"""How the id of a metabolite ends with its compartment: `_c`, `_c0`, `[c]`."""
 _SEED_TERM = re.compile(r"\(([0-9.eE+-]+)\) (cpd\d{5})\[(\d)\]")
 _SEED_PLACES: Final = {"0": "c", "1": "e", "2": "p"}
 _SEED_DIRECTIONS: Final = {">": (0.0, OPEN), "<": (-OPEN, 0.0)}
@@ -102,7 +101,6 @@ class _Additions:
         self.violations: list[Violation] = []
         self._model = model
         self._scratch = cobra.Model("added")
-        self._places: dict[tuple[str, str], str] | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -120,12 +118,12 @@ class _Additions:
     def add_metabolite(self, path: str, given: Mapping[str, Any]) -> None:
         """Add a metabolite that equations may use."""
         name = given["id"]
-        place = given.get("compartment") or _place(name)
+        place = given.get("compartment") or split_place(name)[1]
         if name in self._model.metabolites:
             self._fault(path, "the model has this metabolite already", name)
         elif name in self._scratch.metabolites:
             self._fault(path, "is given twice", name)
-        elif place is None:
+        elif not place:
             known = tuple(sorted(item for item in self._model.compartments if item))
             self._fault(f"{path}.compartment", "the id does not end with a compartment", None, "missing", known)
         else:
@@ -227,12 +225,12 @@ class _Additions:
         """Return the id of the model's metabolite that is the same, else add it."""
         if self._use(name) is not None:
             return name
-        place = _place(name) or facts.compartment
-        bare = seed or _PLACE.sub("", name)
+        place = split_place(name)[1] or facts.compartment
+        bare = seed or split_place(name)[0]
         for identifier in dict.fromkeys((bare, *facts.seed, *ids_of(bare))):
             own = self._by_place.get((identifier, place))
-            if own is not None and self._use(own) is not None:
-                return own
+            if own is not None and self._use(own.id) is not None:
+                return str(own.id)
         made = cobra.Metabolite(name, facts.formula or None, facts.name, facts.charge, facts.compartment)
         seeds = [seed] if seed else list(facts.seed)
         if seeds:
@@ -240,17 +238,9 @@ class _Additions:
         self._scratch.add_metabolites([made])
         return name
 
-    @property
-    def _by_place(self) -> dict[tuple[str, str], str]:
-        """The model's metabolites by each id that they have, and compartment."""
-        if self._places is None:
-            self._places = {}
-            for item in self._model.metabolites:
-                annotated = (item.annotation.get(source, ()) for source in ("seed.compound", "bigg.metabolite"))
-                ids = (name for given in annotated for name in ([given] if isinstance(given, str) else given))
-                for identifier in (_PLACE.sub("", item.id), *ids):
-                    self._places.setdefault((identifier, _place(item.id) or item.compartment), item.id)
-        return self._places
+    @cached_property
+    def _by_place(self) -> dict[tuple[str, str], cobra.Metabolite]:
+        return by_place(self._model.metabolites)
 
     def _use(self, name: str) -> cobra.Metabolite | None:
         """Return a metabolite of the model or of those that are added."""
@@ -276,9 +266,3 @@ class _Additions:
     ) -> None:
         found = Violation(path=path, reason=reason, message=message, allowed=tuple(allowed), received=received)
         self.violations.append(found)
-
-
-def _place(metabolite_id: str) -> str | None:
-    """Return the compartment that the id of a metabolite ends with."""
-    found = _PLACE.search(metabolite_id)
-    return None if found is None else (found[1] or found[3]) + (found[2] or found[4] or "")

@@ -15,7 +15,7 @@ import cobra
 
 from failsoft.tools.flux.conditions import OPEN, Medium
 from failsoft.tools.flux.database.shipped import SbmlModel, read_models, read_sbml
-from failsoft.tools.flux.work.exchanges import ids_of
+from failsoft.tools.flux.work.exchanges import annotated, ids_of
 from failsoft.tools.flux.work.solver import FLUX_NOISE, Column
 
 _DIRECTIONS: Final = {">": (0.0, OPEN), "<": (-OPEN, 0.0), "=": (-OPEN, OPEN)}
@@ -96,7 +96,11 @@ def network_of(model: cobra.Model) -> Network:
     return Network(
         {
             item.id: NetworkMetabolite(
-                item.name or "", item.formula or "", int(item.charge or 0), item.compartment or "", _seeds(item)
+                item.name or "",
+                item.formula or "",
+                int(item.charge or 0),
+                item.compartment or "",
+                annotated(item, _SEED),
             )
             for item in model.metabolites
         },
@@ -112,11 +116,6 @@ def network_of(model: cobra.Model) -> Network:
         },
         next((item.id for item in model.reactions if item.objective_coefficient), ""),
     )
-
-
-def _seeds(metabolite: cobra.Metabolite) -> tuple[str, ...]:
-    given = metabolite.annotation.get(_SEED, ())
-    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _metabolite_to_cobra(name: str, item: NetworkMetabolite) -> dict[str, Any]:

@@ -15,11 +15,13 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.operation import operation
 from failsoft.framework.errors import InvalidArgument, NextStep, Public, ResultTooLarge
 from failsoft.tools.flux import work
-from failsoft.tools.flux.input_files import OutputPath, write_result
+from failsoft.tools.flux.input_files import OutputPath, WrittenFile, write_result
 from failsoft.tools.flux.parts import FluxParts
 from failsoft.tools.flux.signatures import (
     BUILDING_S,
     LOADING_S,
+    WRITES_A_FILE,
+    Analysis,
     GeneIds,
     ModelId,
     NextCall,
@@ -60,15 +62,12 @@ class LimitingUptake(TypedDict):
     uptake: float
 
 
-class FbaResult(TypedDict):
+class FbaResult(Analysis):
     """An optimum: `growth_rate` per hour if the objective is biomass, and the largest fluxes.
 
     `total_flux` is the sum that pfba minimizes; `limiting` are the uptakes that hold the optimum down.
     """
 
-    model_id: str
-    media_id: NotRequired[str]
-    objective: str
     objective_value: float
     growth_rate: NotRequired[float]
     status: str
@@ -91,19 +90,13 @@ class FluxRange(TypedDict):
     maximum: float | None
 
 
-class FvaResult(TypedDict):
+class FvaResult(Analysis, WrittenFile):
     """Flux ranges, or their file, while the objective keeps `fraction` of its optimum; `num_fixed` cannot vary."""
 
-    model_id: str
-    media_id: NotRequired[str]
-    objective: str
     objective_value: float
     fraction: float
     results: NotRequired[list[FluxRange]]
     num_fixed: int
-    path: NotRequired[str]
-    size_bytes: NotRequired[int]
-    sha256: NotRequired[str]
 
 
 class Deletion(TypedDict):
@@ -115,18 +108,12 @@ class Deletion(TypedDict):
     is_lethal: NotRequired[bool]
 
 
-class DeletionResult(TypedDict):
+class DeletionResult(Analysis, WrittenFile):
     """Deletions, one at a time, or the file with them, beside the growth without any."""
 
-    model_id: str
-    media_id: NotRequired[str]
-    objective: str
     growth_without_deletion: float
     num_lethal: int
     results: NotRequired[list[Deletion]]
-    path: NotRequired[str]
-    size_bytes: NotRequired[int]
-    sha256: NotRequired[str]
 
 
 _TABLES = (".csv", ".json")
@@ -147,10 +134,6 @@ Parsimonious = Annotated[bool, Field(description="true for the fluxes with the s
 Fraction = Annotated[float, Field(ge=0, le=1, description="Part of the optimum that the objective keeps, from 0 to 1")]
 
 
-def _ids(model_id: str, media_id: str | None) -> dict[str, Any]:
-    return {"model_id": model_id, **({} if media_id is None else {"media_id": media_id})}
-
-
 @operation(read_only=True, open_world=False, timeout=LOADING_S, title="Run flux balance analysis")
 async def run_fba(  # noqa: PLR0913, PLR0917 - the arguments that callers give
     flux: FluxParts,
@@ -169,7 +152,7 @@ async def run_fba(  # noqa: PLR0913, PLR0917 - the arguments that callers give
         call, model_id, media_id, objective, maximize=maximize, pfba=pfba, threshold=flux_threshold, limit=limit
     )
     answer = await flux.compute(call, work.run_fba, model.recipe, conditions)
-    ids = _ids(model_id, media_id)
+    ids = conditions.ids
     steps = [
         {"tool": "run_fva", "arguments": ids, "why": "ranges of the fluxes near this optimum"},
         {"tool": "delete_genes", "arguments": ids, "why": "which genes this growth needs"},
@@ -177,14 +160,7 @@ async def run_fba(  # noqa: PLR0913, PLR0917 - the arguments that callers give
     return cast("FbaResult", {**ids, **answer["result"], "next_steps": steps if answer["is_own"] else []})
 
 
-@operation(
-    idempotent=True,
-    destructive=False,
-    effects=True,
-    open_world=False,
-    timeout=BUILDING_S,
-    title="Run flux variability analysis",
-)
+@operation(**WRITES_A_FILE, timeout=BUILDING_S, title="Run flux variability analysis")
 async def run_fva(
     flux: FluxParts,
     call: Call,
@@ -202,17 +178,10 @@ async def run_fva(
     model = await flux.models.model(call, model_id)
     conditions = await flux.conditions(call, model_id, media_id)
     answer = await flux.compute(call, work.run_fva, model.recipe, conditions, fraction, reactions)
-    return cast("FvaResult", await _tabulated(flux, call, {**_ids(model_id, media_id), **answer["result"]}, path))
+    return cast("FvaResult", await _tabulated(flux, call, {**conditions.ids, **answer["result"]}, path))
 
 
-@operation(
-    idempotent=True,
-    destructive=False,
-    effects=True,
-    open_world=False,
-    timeout=BUILDING_S,
-    title="Delete genes one at a time",
-)
+@operation(**WRITES_A_FILE, timeout=BUILDING_S, title="Delete genes one at a time")
 async def delete_genes(
     flux: FluxParts,
     call: Call,
@@ -229,14 +198,7 @@ async def delete_genes(
     return await _deletions(flux, call, model_id, media_id, "genes", genes, path)
 
 
-@operation(
-    idempotent=True,
-    destructive=False,
-    effects=True,
-    open_world=False,
-    timeout=BUILDING_S,
-    title="Delete reactions one at a time",
-)
+@operation(**WRITES_A_FILE, timeout=BUILDING_S, title="Delete reactions one at a time")
 async def delete_reactions(
     flux: FluxParts,
     call: Call,
@@ -274,7 +236,7 @@ async def _deletions(
     model = await flux.models.model(call, model_id)
     conditions = await flux.conditions(call, model_id, media_id)
     answer = await flux.compute(call, work.delete, model.recipe, conditions, kind, names)
-    return cast("DeletionResult", await _tabulated(flux, call, {**_ids(model_id, media_id), **answer["result"]}, path))
+    return cast("DeletionResult", await _tabulated(flux, call, {**conditions.ids, **answer["result"]}, path))
 
 
 async def _tabulated(flux: FluxParts, call: Call, result: dict[str, Any], path: str | None) -> dict[str, Any]:

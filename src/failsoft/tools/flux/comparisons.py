@@ -16,7 +16,7 @@ from failsoft.framework.text import quoted
 from failsoft.tools.flux import work
 from failsoft.tools.flux.conditions import Conditions
 from failsoft.tools.flux.parts import FluxParts
-from failsoft.tools.flux.signatures import BUILDING_S, ModelId, Objective, UsedMediaId
+from failsoft.tools.flux.signatures import BUILDING_S, Analysis, ModelId, Objective, UsedMediaId
 from failsoft.tools.flux.store import MediaNotFound
 
 
@@ -56,12 +56,9 @@ class EnvelopePoint(TypedDict):
     mass_yield_maximum: NotRequired[float]
 
 
-class ProductionEnvelope(TypedDict):
+class ProductionEnvelope(Analysis):
     """The range of the objective over a grid of fluxes; each flux goes from its smallest to its largest value."""
 
-    model_id: str
-    media_id: NotRequired[str]
-    objective: str
     carbon_sources: list[str]
     results: list[EnvelopePoint]
 
@@ -148,8 +145,7 @@ async def production_envelope(
     conditions = await flux.conditions(call, model_id, media_id, objective)
     names = list(dict.fromkeys(reactions))
     answer = await flux.compute(call, work.production_envelope, model.recipe, conditions, names, points)
-    ids = {"model_id": model_id, **({} if media_id is None else {"media_id": media_id})}
-    return cast("ProductionEnvelope", {**ids, **answer["result"]})
+    return cast("ProductionEnvelope", {**conditions.ids, **answer["result"]})
 
 
 @production_envelope.check
@@ -165,6 +161,4 @@ def grid_is_bounded(flux: FluxParts, call: Call, reactions: list[str], points: i
             message=f"{points} points for each of {axes} reactions are {points**axes:,}, above {_POINTS_AT_MOST:,}",
             expected=f"at most {most}",
         )
-        refused = InvalidParameter.from_violations([violation])
-        refused.effect = "none"
-        raise refused
+        raise InvalidParameter.from_violations([violation])

@@ -98,10 +98,15 @@ class Conditions:
     threshold: float = 1e-6
     limit: int = 100
 
+    @property
+    def ids(self) -> dict[str, Any]:
+        """The model and the medium, as answers and next calls name them."""
+        return {"model_id": self.model_id, **({} if self.media_id is None else {"media_id": self.media_id})}
+
     def again(self, **changed: Any) -> NextStep:
         """Return the call of run_fba with something changed; None leaves an argument out."""
-        given: dict[str, Any] = {"model_id": self.model_id, "media_id": self.media_id, "objective": self.objective}
-        given |= {"maximize": self.maximize, **({"pfba": True} if self.pfba else {}), **changed}
+        own = {"objective": self.objective, "maximize": self.maximize, "pfba": self.pfba or None}
+        given = {**self.ids, **own, **changed}
         return NextStep("run_fba", {name: value for name, value in given.items() if value is not None})
 
 

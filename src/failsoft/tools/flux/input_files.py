@@ -37,8 +37,8 @@ OutputPath = Annotated[
 ]
 
 
-class WrittenFile(TypedDict):
-    """A file with a whole result."""
+class WrittenFile(TypedDict, total=False):
+    """The file with a whole result, where one was asked for: its size, and the SHA-256 of its bytes."""
 
     path: str
     size_bytes: int

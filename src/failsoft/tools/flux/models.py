@@ -16,14 +16,9 @@ from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded, quoted
 from failsoft.tools.flux import work
 from failsoft.tools.flux.database.shipped import SHIPPED_MODELS
-from failsoft.tools.flux.input_files import OutputPath, write_result
+from failsoft.tools.flux.input_files import OutputPath, WrittenFile, write_result
 from failsoft.tools.flux.parts import FluxParts
-from failsoft.tools.flux.signatures import (
-    _ID_AT_MOST,
-    _SPELLED,
-    LOADING_S,
-    ModelId,
-)
+from failsoft.tools.flux.signatures import _ID_AT_MOST, _SPELLED, LOADING_S, WRITES_A_FILE, ModelId
 from failsoft.tools.flux.store import ListedModel, ModelNotFound, Recipe, listed
 
 
@@ -41,15 +36,12 @@ class DeletedModel(TypedDict):
     name: str
 
 
-class ModelText(TypedDict):
+class ModelText(WrittenFile):
     """A model as the `content` of a file; with `path`, the file that was written, its size and SHA-256 instead."""
 
     model_id: str
     format: str
     content: NotRequired[str]
-    path: NotRequired[str]
-    size_bytes: NotRequired[int]
-    sha256: NotRequired[str]
 
 
 class ExportedModel(TypedDict):
@@ -117,7 +109,6 @@ def require_known(call: Call, name: str) -> None:
         available_models=list(SHIPPED_MODELS),
         num_available=len(SHIPPED_MODELS),
         next_step=None if same is None else NextStep(call.operation, {"name": same}),
-        effect="none",
     )
 
 
@@ -135,9 +126,7 @@ def require_one(**given: Any) -> None:
         violation = Violation(path=second, reason="value", message=f"give {first} or {second}, not both")
     else:
         violation = Violation(path=first, reason="missing", message=f"is missing; give {first} or {second}")
-    error = InvalidParameter.from_violations([violation])
-    error.effect = "none"
-    raise error
+    raise InvalidParameter.from_violations([violation])
 
 
 @operation(open_world=False, destructive=False, timeout=LOADING_S, verify_with="list_models", title="Load a model")
@@ -202,14 +191,7 @@ async def export_model_json(
     return cast("ExportedModel", {"model_id": model_id, **exported})
 
 
-@operation(
-    idempotent=True,
-    destructive=False,
-    effects=True,
-    open_world=False,
-    timeout=LOADING_S,
-    title="Export a model as a file",
-)
+@operation(**WRITES_A_FILE, timeout=LOADING_S, title="Export a model as a file")
 async def export_model(
     flux: FluxParts,
     call: Call,

@@ -29,17 +29,7 @@ T = TypeVar("T")
 
 
 class FluxParts(BaseTool):
-    """The parts of the flux toolset; its operations are functions of one, and `Flux` names them.
-
-    Args:
-        root: The folder of the files that callers may load; the current one if left out.
-        runtime: The runtime of its calls.
-        settings: Its limits and its data (`FAILSOFT_FLUX_...`).
-        cache_dir: Where the database of compounds is kept; by default in the user's cache folder.
-
-    Raises:
-        CONFIG_ERROR: COBRApy is not installed (it comes with the extra `flux`), or a setting does not name a model.
-    """
+    """The parts of the flux toolset; its operations are functions of one, and `Flux` names and describes them."""
 
     name = "flux"
     wire_format = "coded_error"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -82,6 +82,15 @@ ModelId = Annotated[
         examples=["model_20261122_a1b2c3"],
     ),
 ]
+MediaId = Annotated[
+    str,
+    _HANDLE,
+    Field(
+        max_length=_ID_AT_MOST,
+        description="Id of a medium, as build_media returned it, or a predefined one such as minimal_aerobic",
+        examples=["minimal_aerobic"],
+    ),
+]
 UsedMediaId = Annotated[
     str | None,
     _HANDLE,
@@ -123,20 +132,28 @@ LOADING_S = 60.0
 """Seconds for calls that may have to load a model of a whole genome before they compute."""
 
 
+class _Declared(TypedDict):
+    idempotent: bool
+    destructive: bool
+    effects: bool
+    open_world: bool
+
+
+WRITES_A_FILE: _Declared = {"idempotent": True, "destructive": False, "effects": True, "open_world": False}
+"""Of an operation that changes nothing but the new file at `path`, where one is given."""
+
+
+class Analysis(TypedDict):
+    """What was asked: the model, the medium if it is not the model's own, and the reaction that is optimized."""
+
+    model_id: str
+    media_id: NotRequired[str]
+    objective: str
+
+
 class NextCall(TypedDict):
     """A call that leads on from a success."""
 
     tool: str
     arguments: dict[str, Any]
     why: str
-
-
-MediaId = Annotated[
-    str,
-    Reference(kind="handle"),
-    Field(
-        max_length=128,
-        description="Id of a medium, as build_media returned it, or a predefined one such as minimal_aerobic",
-        examples=["minimal_aerobic"],
-    ),
-]

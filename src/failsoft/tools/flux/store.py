@@ -139,6 +139,7 @@ class ListedModel(TypedDict):
     num_genes: NotRequired[int]
     num_exchange_reactions: NotRequired[int]
     objective: NotRequired[str]
+    growth_on_complete_medium: NotRequired[float]
 
 
 class ModelStore:
@@ -149,8 +150,6 @@ class ModelStore:
         keep_s: Seconds that a model or a medium is kept.
         at_most: Models, and media, of one caller.
     """
-
-    predefined = PREDEFINED
 
     def __init__(self, store: Records, *, keep_s: float, at_most: int) -> None:
         limits: dict[str, Any] = {"keep_s": keep_s, "at_most": at_most}
@@ -242,15 +241,14 @@ class ModelStore:
         """Return the caller's media, oldest first, without the predefined ones."""
         return await self._media.all(call)
 
-    async def delete_media(self, call: Call, media_id: str) -> MediaRecord:
-        """Delete a medium for all callers that have its id, and return what it was.
+    async def delete_media(self, call: Call, media_id: str) -> None:
+        """Delete a medium for all callers that have its id.
 
         Raises:
             MEDIA_NOT_FOUND: There is none.
         """
-        record = await self.media(call, media_id)
+        await self.media(call, media_id)
         await self._media.delete(call, media_id)
-        return record
 
     async def _model_not_found(self, call: Call, model_id: str) -> ModelNotFound:
         known = [record.model_id for record in await self.models(call)]

@@ -8,6 +8,7 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.offers import ListedResource, ResourcePage, prompt, resource
 from failsoft.tools.flux import analyses, checks, comparisons, lookups, models, searches
 from failsoft.tools.flux.building import build_model, gapfill_model, modify_model
+from failsoft.tools.flux.conditions import PREDEFINED
 from failsoft.tools.flux.media import media
 from failsoft.tools.flux.media.media import described_media
 from failsoft.tools.flux.parts import FluxParts
@@ -86,7 +87,7 @@ class Flux(FluxParts):
     @media_resource.list
     async def media_resources(self, call: Call) -> ResourcePage:
         """Return the predefined media and those of the caller."""
-        names = [*self.models.predefined, *(item.media_id for item in await self.models.media_of(call))]
+        names = [*PREDEFINED, *(item.media_id for item in await self.models.media_of(call))]
         return ResourcePage(resources=[_listed_resource("media", name) for name in names])
 
     @prompt(title="Model an organism")  # type: ignore[untyped-decorator]  # it takes a function or options, so it is Any

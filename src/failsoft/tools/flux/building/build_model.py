@@ -35,7 +35,7 @@ from failsoft.tools.flux.building.rast import Rast, RastUnavailable
 from failsoft.tools.flux.database.reference_data import UNIVERSES
 from failsoft.tools.flux.parts import FluxParts
 from failsoft.tools.flux.signatures import BUILDING_S, FilePath
-from failsoft.tools.flux.store import Recipe, listed
+from failsoft.tools.flux.store import ListedModel, Recipe, listed
 
 _ANSWER_S = 5.0
 """Seconds of the call's time that are left for what comes after the longest step."""
@@ -106,27 +106,17 @@ class LeftOutProtein(TypedDict):
     reason: str
 
 
-class BuiltModel(TypedDict):
+class BuiltModel(ListedModel):
     """A draft of a model. `growth_on_complete_medium` is per hour, 0 if it cannot grow at all yet.
 
     `num_recognized` counts the proteins that are like known ones of metabolism, or that RAST knows a function of;
     `left_out` lists up to 50 of the `num_left_out` proteins that `skip_invalid` left out.
     """
 
-    model_id: str
-    name: NotRequired[str]
-    source: str
-    template: str
     num_proteins: int
     num_recognized: int
     num_left_out: NotRequired[int]
     left_out: NotRequired[list[LeftOutProtein]]
-    num_reactions: int
-    num_metabolites: int
-    num_genes: int
-    num_exchange_reactions: int
-    objective: str
-    growth_on_complete_medium: float
 
 
 @operation(open_world=True, destructive=False, timeout=BUILDING_S, verify_with="list_models", title="Build a model")

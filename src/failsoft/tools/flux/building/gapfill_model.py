@@ -18,7 +18,7 @@ from failsoft.tools.flux.conditions import Medium, bounds_to_json, extended
 from failsoft.tools.flux.failures import GapfillInfeasible, MaxComplexityExceeded
 from failsoft.tools.flux.parts import FluxParts
 from failsoft.tools.flux.signatures import BUILDING_S, MediaId, ModelId, NextCall
-from failsoft.tools.flux.store import listed
+from failsoft.tools.flux.store import ListedModel, listed
 
 
 class InvalidTargetGrowth(InvalidArgument):
@@ -44,12 +44,9 @@ class AddedReaction(TypedDict):
     equation_with_names: NotRequired[str]
 
 
-class GapfilledModel(TypedDict):
+class GapfilledModel(ListedModel):
     """A model with its gaps filled, under an id of its own, and its growth on the medium before and after, per hour."""
 
-    model_id: str
-    name: NotRequired[str]
-    parent: str
     media_id: str
     growth_before: float
     growth_after: float
@@ -59,9 +56,6 @@ class GapfilledModel(TypedDict):
     num_reactions_added: int
     reactions_added: list[AddedReaction]
     universe: str
-    num_reactions: int
-    num_metabolites: int
-    num_genes: int
 
 
 _GROWTH_AT_MOST = 10.0

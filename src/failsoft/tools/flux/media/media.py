@@ -88,24 +88,11 @@ DefaultUptake = Annotated[
         json_schema_extra={"exclusiveMinimum": 0},
     ),
 ]
+_PAIR = {"type": "array", "items": {"type": ["number", "null"]}, "minItems": 2, "maxItems": 2}
 CustomBounds = Annotated[
     Any,
     WithJsonSchema(
-        {
-            "anyOf": [
-                {
-                    "type": "object",
-                    "maxProperties": 1_000,
-                    "additionalProperties": {
-                        "type": "array",
-                        "items": {"type": ["number", "null"]},
-                        "minItems": 2,
-                        "maxItems": 2,
-                    },
-                },
-                {"type": "null"},
-            ]
-        }
+        {"anyOf": [{"type": "object", "maxProperties": 1_000, "additionalProperties": _PAIR}, {"type": "null"}]}
     ),
     Field(
         description="Bounds of single compounds by id, [lower, upper]: a negative lower bound is uptake, a positive "
@@ -183,8 +170,8 @@ async def list_media(flux: FluxParts, call: Call) -> MediaList:
 @operation(destructive=True, idempotent=False, open_world=False, verify_with="list_media", title="Delete a medium")
 async def delete_media(flux: FluxParts, call: Call, media_id: MediaId) -> DeletedMedia:
     """Delete a medium that you have made. Predefined media cannot be deleted."""
-    record = await flux.models.delete_media(call, media_id)
-    return {"media_id": record.media_id}
+    await flux.models.delete_media(call, media_id)
+    return {"media_id": media_id}
 
 
 @delete_media.check

@@ -104,7 +104,8 @@ Query = Annotated[
     Field(
         min_length=1,
         max_length=1_000,
-        description="A name or a part of it, a formula, an EC number, a pathway, or an id of ModelSEED, BiGG or KEGG",
+        description="A name or a part of it, the formula of a compound, the EC number or pathway of a reaction, or "
+        "an id of ModelSEED, BiGG or KEGG",
         examples=["glucose", "C6H12O6"],
     ),
 ]

@@ -20,7 +20,7 @@ from failsoft.tools.flux.conditions import Conditions
 from failsoft.tools.flux.store import Recipe
 from failsoft.tools.flux.work.diagnosis import infeasible, unbounded
 from failsoft.tools.flux.work.exchanges import apply_conditions, exchanges_of
-from failsoft.tools.flux.work.facts import objective_for, objective_of, oddities
+from failsoft.tools.flux.work.facts import model_warnings, objective_for, objective_of
 from failsoft.tools.flux.work.making import gene_ids, gene_names, model_of, unknown_ids
 from failsoft.tools.flux.work.network import is_biomass
 from failsoft.tools.flux.work.solver import FLUX_NOISE, fluxes_of, gave_up, limit_time, rounded, solve
@@ -193,7 +193,7 @@ def optimum(model: cobra.Model, recipe: Recipe, conditions: Conditions) -> Optim
         raise infeasible(model, recipe, conditions, names, verdict, unusable=applied.unused)
     biomass = [model.reactions.get_by_id(name) for name in names if is_biomass(name)]
     growth = rounded(sum(item.forward_variable.primal - item.reverse_variable.primal for item in biomass))
-    said = [*applied.warnings, *oddities(model)]
+    said = [*applied.warnings, *model_warnings(model)]
     return Optimum(names, value, growth if biomass else None, is_minimum, is_own, said)
 
 

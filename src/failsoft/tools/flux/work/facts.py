@@ -31,7 +31,7 @@ def describe(recipe: Recipe) -> dict[str, Any]:
 
 def describe_model(model: cobra.Model) -> dict[str, Any]:
     """Return the facts of a model and warnings about it."""
-    return {"facts": model_facts(model), "warnings": [*oddities(model), *_misannotated(model)]}
+    return {"facts": model_facts(model), "warnings": [*model_warnings(model), *_misannotated(model)]}
 
 
 def _misannotated(model: cobra.Model) -> list[str]:
@@ -99,7 +99,7 @@ def biomass_reactions(model: cobra.Model) -> list[str]:
     return [reaction.id for reaction in model.reactions if is_biomass(reaction.id)]
 
 
-def oddities(model: cobra.Model) -> list[str]:
+def model_warnings(model: cobra.Model) -> list[str]:
     """Return warnings about parts that usable models rarely lack (seed 002, biological plausibility)."""
     found = []
     if not biomass_reactions(model):

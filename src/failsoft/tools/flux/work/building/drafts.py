@@ -23,7 +23,7 @@ from failsoft.tools.flux.conditions import OPEN
 from failsoft.tools.flux.failures import ModelSeedPyError
 from failsoft.tools.flux.store import Recipe
 from failsoft.tools.flux.work.exchanges import exchanges_of
-from failsoft.tools.flux.work.facts import model_facts, oddities
+from failsoft.tools.flux.work.facts import model_facts, model_warnings
 from failsoft.tools.flux.work.making import model_of, packed
 from failsoft.tools.flux.work.network import Network, sbml_universe
 from failsoft.tools.flux.work.solver import rounded, solve
@@ -271,7 +271,7 @@ def _draft(content: Mapping[str, Any], *, source: str, template: str, name: str)
         for exchange in exchanges_of(model).exchanges:
             model.reactions.get_by_id(exchange.reaction_id).bounds = (-OPEN, OPEN)
         growth = rounded(model.solver.objective.value) if solve(model) == "optimal" else 0.0
-    warnings = oddities(model)
+    warnings = model_warnings(model)
     if not growth:
         warnings.append("The draft does not grow even with every nutrient available: fill its gaps with gapfill_model.")
     return {

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, NotRequired, Protocol, cast
+from typing import Annotated, Any, Final, NotRequired, cast
 
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from failsoft.framework.arguments.marks import Reference
 from failsoft.framework.call.call import Call
@@ -17,7 +16,7 @@ from failsoft.framework.text import bounded
 from failsoft.tools.flux.database.database import Database
 from failsoft.tools.flux.database.entries import COMPOUNDS, REACTIONS, AnyKind, Compound, Reaction
 from failsoft.tools.flux.parts import FluxParts
-from failsoft.tools.flux.searches import corrected_id, obsolescence, without_empty
+from failsoft.tools.flux.searches import KnownCompound, KnownReaction, corrected_id, shown
 
 
 class CompoundNotFound(NotFound):
@@ -72,35 +71,24 @@ class InvalidIdFormat(InvalidArgument):
     hints = ("Write the id as {expected}", "Search by name if you do not know the id")
 
 
-class CompoundName(TypedDict):
+class CompoundName(KnownCompound):
     """A compound of ModelSEED; `replaced_by` are the compounds that an obsolete one was merged with."""
 
-    compound_id: str
-    name: str
     abbreviation: NotRequired[str]
-    formula: NotRequired[str]
-    charge: NotRequired[int]
     mass: NotRequired[float]
     aliases: NotRequired[dict[str, list[str]]]
-    is_obsolete: NotRequired[bool]
-    replaced_by: NotRequired[list[str]]
 
 
-class ReactionName(TypedDict):
+class ReactionName(KnownReaction):
     """A reaction of ModelSEED. `reversibility` is `>`, `<`, `=` for both ways, or `?` if unknown."""
 
-    reaction_id: str
-    name: str
     abbreviation: NotRequired[str]
-    equation: NotRequired[str]
     equation_with_ids: NotRequired[str]
     reversibility: str
     is_transport: bool
     ec_numbers: NotRequired[list[str]]
     pathways: NotRequired[list[str]]
     aliases: NotRequired[dict[str, list[str]]]
-    is_obsolete: NotRequired[bool]
-    replaced_by: NotRequired[list[str]]
 
 
 _ECHOED_AT_MOST = 80
@@ -109,20 +97,14 @@ _ALIASES_AT_MOST = 20
 _EXAMPLES: Final = {"compound": "cpd00027", "reaction": "rxn00148"}
 
 
-class _HasDatabase(Protocol):
-    """A toolset with a database."""
-
-    database: Database
-
-
-def known_compound(tool: _HasDatabase, compound_id: str) -> None:
+def known_compound(flux: FluxParts, compound_id: str) -> None:
     """Refuse the id of a compound that is malformed or unknown; see `_require`."""
-    _require(tool.database, COMPOUNDS, compound_id)
+    _require(flux.database, COMPOUNDS, compound_id)
 
 
-def known_reaction(tool: _HasDatabase, reaction_id: str) -> None:
+def known_reaction(flux: FluxParts, reaction_id: str) -> None:
     """Refuse the id of a reaction that is malformed or unknown; see `_require`."""
-    _require(tool.database, REACTIONS, reaction_id)
+    _require(flux.database, REACTIONS, reaction_id)
 
 
 def _require(database: Database, kind: AnyKind, entry_id: str) -> None:
@@ -152,14 +134,14 @@ def _invalid(database: Database, kind: AnyKind, given: str) -> InvalidIdFormat:
     """Return the error for a malformed id, with the id that was probably meant or a search for it."""
     expected = f"{kind.prefix} and five digits, as in {_EXAMPLES[kind.one]}"
     correction = corrected_id(database, kind, given)
-    shown = bounded(given, _ECHOED_AT_MOST)
+    received = bounded(given, _ECHOED_AT_MOST)
     path, message = f"{kind.one}_id", f"expected {expected}"
-    violation = Violation(path=path, reason="pattern", message=message, expected=expected, received=shown)
+    violation = Violation(path=path, reason="pattern", message=message, expected=expected, received=received)
     query = correction.query if correction.id is None else given.strip()
     step = NextStep(f"search_{kind.many}", {"query": query}) if query else None
     candidates = [f"Candidate: {correction.id}"] if correction.id else []
     return InvalidIdFormat(
-        requested_id=shown, expected=expected, violations=[violation], next_step=step, suggestions=candidates
+        requested_id=received, expected=expected, violations=[violation], next_step=step, suggestions=candidates
     )
 
 
@@ -214,18 +196,15 @@ def _answer(call: Call, database: Database, kind: AnyKind, entry_id: str) -> dic
         raise AssertionError
     warn_of_obsolete(call, database, kind, [entry])
     aliases = {source: list(names[:_ALIASES_AT_MOST]) for source, names in entry.aliases.items()}
-    named = {f"{kind.one}_id": entry.id, "name": entry.name, "abbreviation": entry.abbreviation or None}
-    return without_empty({**named, **_facts(entry), "aliases": aliases, **obsolescence(entry)})
-
-
-def _facts(entry: Compound | Reaction) -> dict[str, Any]:
     if isinstance(entry, Compound):
-        return {"formula": entry.formula or None, "charge": entry.charge, "mass": entry.mass}
-    return {
-        "equation": entry.definition or None,
-        "equation_with_ids": entry.equation or None,
-        "reversibility": entry.reversibility,
-        "is_transport": entry.is_transport,
-        "ec_numbers": list(entry.ec_numbers),
-        "pathways": list(entry.pathways[:_ALIASES_AT_MOST]),
-    }
+        return shown(entry, abbreviation=entry.abbreviation, mass=entry.mass, aliases=aliases)
+    return shown(
+        entry,
+        abbreviation=entry.abbreviation,
+        equation_with_ids=entry.equation,
+        reversibility=entry.reversibility,
+        is_transport=entry.is_transport,
+        ec_numbers=list(entry.ec_numbers),
+        pathways=list(entry.pathways[:_ALIASES_AT_MOST]),
+        aliases=aliases,
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple, NotRequired, cast
 
 from pydantic import Field
@@ -48,16 +47,21 @@ class InvalidLimit(InvalidArgument):
     hints = ("Give a whole number from 1 to 100, or leave the limit out",)
 
 
-class CompoundHit(TypedDict):
-    """A compound that a search found; `matched` is the other name or id that it was found by."""
+class KnownCompound(TypedDict):
+    """A compound of ModelSEED; `replaced_by` are the compounds that an obsolete one was merged with."""
 
     compound_id: str
     name: str
     formula: NotRequired[str]
     charge: NotRequired[int]
-    matched: NotRequired[str]
     is_obsolete: NotRequired[bool]
     replaced_by: NotRequired[list[str]]
+
+
+class CompoundHit(KnownCompound):
+    """A compound that a search found; `matched` is the other name or id that it was found by."""
+
+    matched: NotRequired[str]
 
 
 class CompoundHits(TypedDict):
@@ -67,15 +71,20 @@ class CompoundHits(TypedDict):
     total: int
 
 
-class ReactionHit(TypedDict):
-    """A reaction that a search found; `matched` is the other name or id that it was found by."""
+class KnownReaction(TypedDict):
+    """A reaction of ModelSEED; `replaced_by` are the reactions that an obsolete one was merged with."""
 
     reaction_id: str
     name: str
     equation: NotRequired[str]
-    matched: NotRequired[str]
     is_obsolete: NotRequired[bool]
     replaced_by: NotRequired[list[str]]
+
+
+class ReactionHit(KnownReaction):
+    """A reaction that a search found; `matched` is the other name or id that it was found by."""
+
+    matched: NotRequired[str]
 
 
 class ReactionHits(TypedDict):
@@ -131,18 +140,8 @@ def _answer(call: Call, database: Database, kind: AnyKind, query: str, limit: in
     hits = find(database, kind, query, limit)
     if not hits.total:
         call.warn(_advice(database.facts(), kind, query, hits.alike))
-    results = []
-    for entry, label in hits.entries:
-        named = {f"{kind.one}_id": entry.id, "name": entry.name}
-        matched = label if label != entry.name else None
-        results.append(without_empty({**named, **_facts(entry), "matched": matched, **obsolescence(entry)}))
+    results = [shown(entry, matched=label if label != entry.name else "") for entry, label in hits.entries]
     return {"results": results, "total": hits.total}
-
-
-def _facts(entry: Compound | Reaction) -> dict[str, Any]:
-    if isinstance(entry, Compound):
-        return {"formula": entry.formula or None, "charge": entry.charge}
-    return {"equation": entry.definition or None}
 
 
 def _advice(facts: Facts, kind: AnyKind, query: str, alike: list[str]) -> str:
@@ -163,14 +162,15 @@ def _advice(facts: Facts, kind: AnyKind, query: str, alike: list[str]) -> str:
     return f"Nothing in {among} has {given} in its name. Try a shorter or another name, {more}."
 
 
-def obsolescence(entry: Compound | Reaction) -> dict[str, Any]:
-    """Return what an answer says of an obsolete entry; nothing of one in use."""
-    return {"is_obsolete": True, "replaced_by": list(entry.linked)} if entry.is_obsolete else {}
-
-
-def without_empty(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields without those that are None or empty."""
-    return {name: value for name, value in fields.items() if value is not None and value not in ([], {})}
+def shown(entry: Compound | Reaction, **more: Any) -> dict[str, Any]:
+    """Return an entry as answers show it, without what is not known of it: None, or empty."""
+    if isinstance(entry, Compound):
+        own = {"compound_id": entry.id, "name": entry.name, "formula": entry.formula, "charge": entry.charge}
+    else:
+        own = {"reaction_id": entry.id, "name": entry.name, "equation": entry.definition}
+    obsolete = {"is_obsolete": True, "replaced_by": list(entry.linked)} if entry.is_obsolete else {}
+    fields = {**own, **more, **obsolete}
+    return {name: value for name, value in fields.items() if value is not None and value not in ("", [], {})}
 
 
 class Correction(NamedTuple):

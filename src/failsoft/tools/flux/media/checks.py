@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from failsoft.framework.errors import InvalidArgument, NextStep, Public
 from failsoft.framework.errors.corrections import is_same_spelling
-from failsoft.framework.errors.violations import Violation
+from failsoft.framework.errors.violations import Reason, Violation
 from failsoft.framework.text import bounded
 from failsoft.tools.flux.conditions import Bounds, bounds_from_json
 from failsoft.tools.flux.database.database import Database, DatabaseNotLoaded
@@ -117,18 +116,6 @@ _LARGEST = sys.float_info.max
 _BOUNDS_AT_MOST = 1_000
 
 
-@dataclass(slots=True)
-class _MediumFaults:
-    """The errors so far, in their order, and all violations."""
-
-    errors: list[InvalidArgument] = field(default_factory=list)
-    violations: list[Violation] = field(default_factory=list)
-
-    def add(self, error: InvalidArgument, violation: Violation) -> None:
-        self.errors.append(error)
-        self.violations.append(violation)
-
-
 def check_media(database: Database, compounds: Sequence[str], default_uptake: float, custom_bounds: Any) -> None:
     """Refuse arguments that are not a valid medium.
 
@@ -137,10 +124,6 @@ def check_media(database: Database, compounds: Sequence[str], default_uptake: fl
             BOUNDS_OUT_OF_ORDER: By the first fault, with all of them as violations.
         DATABASE_NOT_LOADED: The database is not available.
     """
-    faults = _MediumFaults()
-    if not compounds:
-        violation = Violation(path="compounds", reason="length", message="expected at least one compound id")
-        faults.add(EmptyCompoundsList(), violation)
     missing: DatabaseNotLoaded | None = None
     hint = ""
     try:
@@ -149,18 +132,15 @@ def check_media(database: Database, compounds: Sequence[str], default_uptake: fl
     except DatabaseNotLoaded as not_loaded:  # then every id of the right form counts as known
         known, missing = dict.fromkeys(filter(COMPOUNDS.is_id, compounds)), not_loaded
     ids = _unknown_ids(None if missing else database, compounds, known)
-    if any(violation.reason == "pattern" for violation in ids):
-        faults.errors.append(_invalid_ids(compounds, known, ids, hint))
-    faults.violations += ids
-    _check_uptake(default_uptake, faults)
-    _check_bounds(compounds, custom_bounds, faults)
-    if not faults.errors and missing is not None:
+    unknown = [_invalid_ids(compounds, known, ids, hint)] if ids else []
+    is_malformed = any(violation.reason == "pattern" for violation in ids)
+    before = list(_empty_list(compounds))
+    after = [*_wrong_uptake(default_uptake), *_wrong_bounds(compounds, custom_bounds)]
+    decisive = [*before, *(unknown if is_malformed else ()), *after]
+    if missing is not None and not decisive:
         raise missing
-    if not faults.errors and ids:
-        faults.errors.append(_invalid_ids(compounds, known, ids, hint))
-    if faults.errors:
-        error = faults.errors[0]
-        error.violations = tuple(faults.violations)
+    for error in [*decisive, *unknown][:1]:
+        error.violations = tuple(item for found in (*before, *unknown, *after) for item in found.violations)
         raise error
 
 
@@ -213,6 +193,7 @@ def _invalid_ids(
         total_valid=len(compounds) - len(ids),
         operator_hint=hint,
         next_step=step,
+        violations=ids,
     )
 
 
@@ -222,57 +203,56 @@ def _is_spelled_otherwise(violation: Violation) -> bool:
     return isinstance(meant, str) and isinstance(given, str) and is_same_spelling(given, meant)
 
 
-def _check_uptake(default_uptake: float, faults: _MediumFaults) -> None:
+def _empty_list(compounds: Sequence[str]) -> Iterator[InvalidArgument]:
+    if not compounds:
+        message = "expected at least one compound id"
+        yield EmptyCompoundsList(violations=[Violation(path="compounds", reason="length", message=message)])
+
+
+def _wrong_uptake(default_uptake: float) -> Iterator[InvalidArgument]:
     if not default_uptake > 0 or math.isinf(default_uptake):
-        violation = Violation(
-            path="default_uptake",
-            reason="range",
-            message="expected a number above 0",
-            expected="above 0",
-        )
         shown = default_uptake if math.isfinite(default_uptake) else None
-        faults.add(NegativeUptake(default_uptake=shown), violation)
+        yield NegativeUptake(default_uptake=shown, violations=[_fault("default_uptake", "range", "a number above 0")])
 
 
-def _check_bounds(compounds: Sequence[str], custom_bounds: Any, faults: _MediumFaults) -> None:
+def _wrong_bounds(compounds: Sequence[str], custom_bounds: Any) -> Iterator[InvalidArgument]:
     if custom_bounds is None:
         return
-    expected = "[lower, upper], two numbers or null"
     if not isinstance(custom_bounds, Mapping):
-        violation = Violation(
-            path="custom_bounds", reason="type", message="expected an object", expected="bounds by compound id"
+        yield InvalidBoundsFormat(
+            message="custom_bounds is not an object of bounds by compound id.",
+            violations=[_fault("custom_bounds", "type", "an object of bounds by compound id")],
         )
-        faults.add(InvalidBoundsFormat(message="custom_bounds is not an object of bounds by compound id."), violation)
         return
     if len(custom_bounds) > _BOUNDS_AT_MOST:
-        expected = f"at most {_BOUNDS_AT_MOST:,} compounds"
-        violation = Violation(path="custom_bounds", reason="length", message=f"expected {expected}", expected=expected)
-        faults.add(InvalidBoundsFormat(message=f"custom_bounds has {len(custom_bounds):,} compounds."), violation)
+        yield InvalidBoundsFormat(
+            message=f"custom_bounds has {len(custom_bounds):,} compounds.",
+            violations=[_fault("custom_bounds", "length", f"at most {_BOUNDS_AT_MOST:,} compounds")],
+        )
         return
     pairs = {str(name): bounds_of(given) for name, given in custom_bounds.items()}
+    shown = {name: bounded(name, _ECHOED_AT_MOST) for name in pairs}
     for name, pair in pairs.items():
         if pair is None:
-            violation = Violation(path=_place(name), reason="format", message=f"expected {expected}", expected=expected)
-            faults.add(InvalidBoundsFormat(compound_id=bounded(name, _ECHOED_AT_MOST)), violation)
+            fault = _fault(f"custom_bounds.{shown[name]}", "format", "[lower, upper], two numbers or null")
+            yield InvalidBoundsFormat(compound_id=shown[name], violations=[fault])
     listed = set(compounds)
     for name in pairs:
         if name not in listed:
             plain = plain_id(COMPOUNDS, name)
             is_misspelt = plain in listed and plain not in pairs
-            violation = Violation(
-                path=_place(name),
+            fault = Violation(
+                path=f"custom_bounds.{shown[name]}",
                 reason="unexpected" if is_misspelt else "reference",
                 message="it is not in the list of compounds",
                 suggestion=plain if is_misspelt else None,
             )
-            faults.add(CompoundNotInList(compound_id=bounded(name, _ECHOED_AT_MOST)), violation)
+            yield CompoundNotInList(compound_id=shown[name], violations=[fault])
     for name, pair in pairs.items():
         if pair is not None and pair[0] >= pair[1] and pair != (0, 0):
-            message, expected = "expected the lower bound below the upper one", "lower < upper, or [0, 0]"
-            violation = Violation(path=_place(name), reason="value", message=message, expected=expected)
-            named = bounded(name, _ECHOED_AT_MOST)
-            faults.add(BoundsOutOfOrder(compound_id=named, lower=pair[0], upper=pair[1]), violation)
+            fault = _fault(f"custom_bounds.{shown[name]}", "value", "lower < upper, or [0, 0]")
+            yield BoundsOutOfOrder(compound_id=shown[name], lower=pair[0], upper=pair[1], violations=[fault])
 
 
-def _place(name: str) -> str:
-    return f"custom_bounds.{bounded(name, _ECHOED_AT_MOST)}"
+def _fault(path: str, reason: Reason, expected: str) -> Violation:
+    return Violation(path=path, reason=reason, message=f"expected {expected}", expected=expected)

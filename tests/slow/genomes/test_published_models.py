@@ -35,6 +35,14 @@ def test_iJO1366_grows_as_published(lab: Lab, tool: Flux) -> None:  # noqa: N802
     assert answer["status"] == "optimal"
 
 
+def test_a_cofactor_is_made_as_fast_as_biomass_needs_it(lab: Lab, tool: Flux) -> None:
+    """Biomass has 2e-6 of biotin: growth changes these fluxes by less than the solver's tolerance."""
+    model_id = lab.loaded(tool, "iJO1366")
+    for name in ("OGMEACPR", "I2FE2SR", "BTS5", "PMEACPE"):
+        answer = lab.call(tool, "run_fba", {"model_id": model_id, "objective": name})
+        assert answer.get("objective_value") == pytest.approx(0.9824 * 2e-6, abs=1e-7), (name, answer)
+
+
 @pytest.mark.parametrize("name", SHIPPED_MODELS)
 def test_every_exchange_has_ids_that_media_take_and_that_lead_back_to_it(database: Database, name: str) -> None:
     assert_that_ids_lead_to_exchanges(database, name)

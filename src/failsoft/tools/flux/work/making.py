@@ -107,8 +107,8 @@ def gene_ids(model: cobra.Model, names: Iterable[str]) -> list[str]:
 
 def gene_names(gene: cobra.Gene) -> list[str]:
     """Return the names of a gene other than its id, such as `pfkA`, as far as its file has them."""
-    annotated = (name for source in _GENE_NAMES for name in annotated(gene, source))
-    return [name for name in (gene.name, *annotated) if name and name not in {gene.id, f"G_{gene.id}"}]
+    others = (name for source in _GENE_NAMES for name in annotated(gene, source))
+    return [name for name in (gene.name, *others) if name and name not in {gene.id, f"G_{gene.id}"}]
 
 
 def unknown_ids(parameter: str, given: Any, known: cobra.DictList, kind: str) -> list[Violation]:

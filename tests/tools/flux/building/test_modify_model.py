@@ -156,3 +156,33 @@ def test_bounds_of_what_is_added_have_an_order(lab: Lab, tool: Flux) -> None:
     refused = lab.call(tool, "modify_model", params)
     assert refused["error_code"] == "BOUNDS_OUT_OF_ORDER"
     assert [item["path"] for item in refused["violations"]] == ["bounds.PGK", "add_reactions.0.bounds"]
+
+
+UNREADABLE = {
+    "list": {"gene_rule": "[g1, g2]"},
+    "comparison": {"gene_rule": "g1 < g2"},
+    "call": {"gene_rule": "g1 and f(g2)"},
+    "sum": {"gene_rule": "g1 + g2"},
+    "comment": {"gene_rule": "g1 # or g2"},
+    "nested": {"gene_rule": "(g and (h or " * 95 + "i" + "))" * 95},
+    "huge": {"equation": "1e308 atp_c --> adp_c"},
+    "tiny": {"equation": "1e-320 atp_c --> adp_c"},
+    "reverse": {"id": "PFK_reverse_d24a6"},
+}
+
+
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_what_cobra_cannot_hold_or_no_solver_solves_is_refused(lab: Lab, tool: Flux, kind: str) -> None:
+    added = {"id": "NEW", "equation": "atp_c --> adp_c", **UNREADABLE[kind]}
+    refused = lab.call(tool, "modify_model", {"model_id": lab.loaded(tool), "add_reactions": [added]})
+    assert (refused["error_code"], refused["effect"]) == ("INVALID_PARAM", "none")
+    assert refused["violations"][0]["path"] == f"add_reactions.0.{next(iter(UNREADABLE[kind]))}"
+
+
+def test_an_objective_that_is_replaced_leaves_a_model_that_can_be_asked(lab: Lab, tool: Flux) -> None:
+    name = "Biomass_Ecoli_core"
+    added = [{"id": name, "equation": "atp_c + h2o_c --> adp_c + h_c + pi_c"}]
+    given = {"model_id": lab.loaded(tool), "remove_reactions": [name], "add_reactions": added}
+    model_id = lab.modified(tool, **given)
+    assert lab.call(tool, "check_model", {"model_id": model_id})["success"]
+    assert lab.call(tool, "run_fba", {"model_id": model_id, "objective": name})["objective_value"] > 0

@@ -14,6 +14,7 @@ from typing import Any, cast
 import cobra
 import cobra.io
 import cobra.manipulation
+from cobra.util.solver import linear_reaction_coefficients
 
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import quoted
@@ -81,7 +82,11 @@ def modify(model: cobra.Model, step: Step) -> None:
     """Change a model as a step says; every id in it is one of the model's."""
     removed = step.get("remove_reactions", ())
     if removed:
-        model.remove_reactions([model.reactions.get_by_id(item) for item in dict.fromkeys(removed)])
+        gone = [model.reactions.get_by_id(item) for item in dict.fromkeys(removed)]
+        own = linear_reaction_coefficients(model)
+        if not own.keys().isdisjoint(gone):  # else COBRApy keeps their variables in the objective
+            model.objective = {item: weight for item, weight in own.items() if item not in gone}
+        model.remove_reactions(gone)
     for reaction_id, bounds in step.get("bounds", {}).items():
         model.reactions.get_by_id(reaction_id).bounds = bounds_from_json(bounds)
     genes = step.get("knock_out_genes", ())

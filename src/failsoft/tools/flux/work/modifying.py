@@ -7,6 +7,7 @@ import math
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, Final
 
@@ -27,6 +28,11 @@ from failsoft.tools.flux.work.network import Network, NetworkMetabolite, Network
 
 logging.getLogger(gene.__name__).setLevel(logging.CRITICAL)  # it logs the callers' gene rules
 _LISTED_AT_MOST = 20
+_SMALLEST, _LARGEST = 1e-9, 1e9
+"""Coefficients that the solver can tell from 0 and from infinity."""
+_WORD = re.compile(r"[^\s()&|]+")
+"""A gene id, or an operator, of a gene rule."""
+_OPERATORS: Final = {"and", "or", "AND", "OR"}
 _SEED_TERM = re.compile(r"\(([0-9.eE+-]+)\) (cpd\d{5})\[(\d)\]")
 _SEED_PLACES: Final = {"0": "c", "1": "e", "2": "p"}
 _SEED_DIRECTIONS: Final = {">": (0.0, OPEN), "<": (-OPEN, 0.0)}
@@ -99,6 +105,8 @@ class _Additions:
         self.reaction_ids: set[str] = set()
         self.genes: set[str] = set()
         self.violations: list[Violation] = []
+        self._made: list[cobra.Reaction] = []
+        self._variables = {item.name for item in model.variables}
         self._model = model
         self._scratch = cobra.Model("added")
 
@@ -109,6 +117,7 @@ class _Additions:
 
     def content(self) -> dict[str, Any]:
         """Return it as a step of the kind `add`."""
+        self._scratch.add_reactions(self._made)  # at once: each change of a row of the problem costs its length
         made: dict[str, Any] = cobra.io.model_to_dict(self._scratch)
         for item in made["reactions"]:  # JSON has no infinity; cobra reads it from text
             for end in ("lower_bound", "upper_bound"):
@@ -138,6 +147,10 @@ class _Additions:
         elif name in self._model.reactions and name not in self.removed:
             message = "the model has this reaction already; remove it by the same call to replace it"
             self._fault(f"{path}.id", message, name)
+        variables = {name, cobra.Reaction(name).reverse_id}
+        if name not in self._model.reactions and not variables.isdisjoint(self._variables):
+            self._fault(f"{path}.id", "COBRApy needs this name for the reverse of another reaction", name)
+        self._variables |= variables
         self.reaction_ids.add(name)
         found = self._by_equation(path, given) if "equation" in given else self._by_id(path, name, entry, universe)
         rule = self._rule(path, given.get("gene_rule", ""))
@@ -148,12 +161,12 @@ class _Additions:
         of = self._scratch.metabolites.get_by_id
         made.add_metabolites({of(item): number for item, number in found.coefficients.items()})
         made.gene_reaction_rule = rule
-        self._scratch.add_reactions([made])
+        self._made.append(made)
 
     def warnings(self) -> list[str]:
         """Return a sentence for each added reaction that makes atoms or charge of nothing, and for new genes."""
         found = []
-        for reaction in self._scratch.reactions:
+        for reaction in self._made:
             if len(reaction.metabolites) == 1 or is_biomass(reaction.id):
                 continue
             bare = sorted(item.id for item in reaction.metabolites if not item.formula)
@@ -181,8 +194,11 @@ class _Additions:
             self._fault(f"{path}.equation", message, given["equation"], "pattern")
             return None
         coefficients = {item.id: float(number) for item, number in read.metabolites.items()}
-        if not coefficients or not all(map(math.isfinite, coefficients.values())):
+        if not coefficients:
             self._fault(f"{path}.equation", "has no metabolite that is made or used up", given["equation"])
+        elif not all(_SMALLEST <= abs(number) <= _LARGEST for number in coefficients.values()):
+            message = f"has a coefficient that is not between {_SMALLEST:g} and {_LARGEST:g}"
+            self._fault(f"{path}.equation", message, given["equation"])
         for name in coefficients:
             if self._use(name) is None:
                 closest = similar_ids(name, [item.id for item in self._model.metabolites])
@@ -249,10 +265,12 @@ class _Additions:
         return self._scratch.metabolites.get_by_id(name) if name in self._scratch.metabolites else None
 
     def _rule(self, path: str, rule: str) -> str:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a rule that it cannot read COBRApy warns, and drops it
+        read = gene.GPR()
+        with warnings.catch_warnings(), suppress(TypeError, ValueError, RecursionError, NotImplementedError):
+            warnings.simplefilter("ignore")  # of a rule that it cannot read COBRApy warns, drops it, or raises
             read = gene.GPR.from_string(rule)
-        if rule.strip() and read.body is None:
+            read.to_string()
+        if read.genes != {*_WORD.findall(rule)} - _OPERATORS:
             self._fault(f"{path}.gene_rule", "is not gene ids with and, or and parentheses", rule, "pattern")
         for name, own in zip(sorted(read.genes), gene_ids(self._model, sorted(read.genes)), strict=True):
             if name != own:

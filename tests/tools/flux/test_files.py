@@ -46,6 +46,29 @@ BROKEN = {
         ),
         {"element": "reaction", "id": "r1", "message": "has the bounds [5, 1]"},
     ),
+    **{
+        f"{name}.json": (
+            (
+                '{"reactions": [{"id": "r1", "metabolites": {"a": 1}, "lower_bound": 0, "upper_bound": 1, '
+                f'"gene_reaction_rule": "", {reaction}}}], "genes": [], '
+                f'"metabolites": [{{"id": "a", "compartment": "c", {metabolite}}}]}}'
+            ),
+            {"id": named},
+        )
+        for name, reaction, metabolite, named in (
+            ("weight", '"objective_coefficient": NaN', '"name": "a"', "r1"),
+            ("limitless", '"objective_coefficient": 1e999', '"name": "a"', "r1"),
+            ("notes", '"notes": [1]', '"name": "a"', "r1"),
+            ("name", '"name": "r"', '"name": 5', "a"),
+            ("formula", '"name": "r"', '"formula": 5', "a"),
+            ("charge", '"name": "r"', '"charge": "x"', "a"),
+            ("uncharged", '"name": "r"', '"charge": NaN', "a"),
+            ("number", '"name": "r"', '"annotation": {"seed.compound": 5}', "a"),
+            ("null", '"name": "r"', '"annotation": {"seed.compound": null}', "a"),
+            ("nested", '"name": "r"', '"annotation": {"seed.compound": [5]}', "a"),
+            ("map", '"name": "r"', '"annotation": {"bigg.metabolite": {"x": 1}}', "a"),
+        )
+    },
     "bad.yml": ("a: [1\nb: 2", {"line": 2}),
     "bomb.yml": ("a: &a [x, x]\nb: &b [*a, *a]\nreactions: [*b, *b]", {"message": "aliases are not supported"}),
     "bad.mat": ("nothing", {}),
@@ -107,6 +130,24 @@ def test_what_is_wrong_in_a_file_is_named(lab: Lab, tool: Flux, folder: Path, na
     fault = error["details"]["faults"][0]
     assert place.items() <= fault.items()
     assert f'"{name}"' in error["message"]
+
+
+def test_annotations_with_qualifiers_are_kept(lab: Lab, tool: Flux, folder: Path) -> None:
+    item = {"id": "a_e", "compartment": "e", "annotation": {"seed.compound": [["is", "cpd00027"]]}}
+    reaction = {"id": "EX_a", "name": "", "metabolites": {"a_e": -1}, "lower_bound": 0, "upper_bound": 1}
+    content = {"reactions": [{**reaction, "gene_reaction_rule": ""}], "metabolites": [item], "genes": []}
+    (folder / "own.json").write_text(json.dumps(content))
+    model_id = lab.call(tool, "load_model", {"path": "own.json"})["model_id"]
+    assert lab.call(tool, "check_model", {"model_id": model_id})["success"]
+    assert lab.call(tool, "export_model", {"model_id": model_id, "format": "sbml"})["success"]
+
+
+@pytest.mark.parametrize("torn", [slice(0, -20), slice(10, None)])
+def test_a_damaged_archive_is_an_invalid_file(lab: Lab, tool: Flux, folder: Path, torn: slice) -> None:
+    data = (files("cobra.data") / "textbook.xml.gz").read_bytes()
+    (folder / "own.xml.gz").write_bytes(data[:10] + data[torn.start + 40 : torn.stop])
+    error = lab.call(tool, "load_model", {"path": "own.xml.gz"})
+    assert (error["error_code"], error["effect"]) == ("INVALID_INPUT_FILE", "none")
 
 
 @pytest.fixture(scope="module")

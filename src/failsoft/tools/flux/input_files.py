@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self, cast
@@ -178,7 +179,7 @@ def _unpacked(path: str, data: bytes) -> bytes:
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
             content = packed.read(BYTES_AT_MOST + 1)
-    except (OSError, EOFError, ValueError) as error:
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise InvalidInputFile.found(path, "gzip", "is not valid gzip", []) from error
     if len(content) > BYTES_AT_MOST:
         raise _too_large(path)

@@ -276,7 +276,7 @@ def _ids_of(metabolite: cobra.Metabolite) -> tuple[tuple[tuple[str, ...], ...], 
 def annotated(item: cobra.Metabolite | cobra.Gene, source: str) -> tuple[str, ...]:
     """Return what a metabolite or a gene is annotated with, such as the ids of `seed.compound`."""
     given = item.annotation.get(source) or ()
-    return (given,) if isinstance(given, str) else tuple(given)
+    return (given,) if isinstance(given, str) else tuple(name for name in given if isinstance(name, str))
 
 
 def split_place(metabolite_id: str) -> tuple[str, str]:

@@ -1,8 +1,11 @@
-"""Facts about a model, and warnings about implausible ones."""
+"""Facts about a model, warnings about implausible ones, and faults that make one unusable."""
 
 from __future__ import annotations
 
+import math
 import weakref
+from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import cobra
@@ -109,3 +112,37 @@ def model_warnings(model: cobra.Model) -> list[str]:
     if len(model.reactions) < _REACTIONS_AT_LEAST:
         found.append(f"The model has {len(model.reactions)} reactions; whole models have at least 100.")
     return found
+
+
+_TYPES: Mapping[str, Any] = {"name": str, "formula": str, "charge": Real, "notes": Mapping, "annotation": Mapping}
+
+
+def model_faults(model: cobra.Model) -> list[dict[str, Any]]:
+    """Return faults that no solver or writer accepts: no reactions, invalid numbers or fields, bounds out of order."""
+    if not model.reactions:
+        return [{"element": "model", "message": "has no reactions"}]
+    items = [*model.reactions, *model.metabolites, *model.genes]
+    found = ((item, _number_fault(item) if isinstance(item, cobra.Reaction) else _field_fault(item)) for item in items)
+    return [{"element": type(item).__name__.lower(), "id": item.id, "message": text} for item, text in found if text]
+
+
+def _number_fault(reaction: cobra.Reaction) -> str:
+    low, high = reaction.bounds
+    if math.isnan(low) or math.isnan(high) or low > high:
+        return f"has the bounds [{low:g}, {high:g}]"
+    is_finite = all(math.isfinite(number) for number in reaction.metabolites.values())
+    return _field_fault(reaction) if is_finite else "has a coefficient that is not finite"
+
+
+def _field_fault(item: Any) -> str:
+    for name, kind in _TYPES.items():
+        value = getattr(item, name, None)
+        is_sound = value is None or (isinstance(value, kind) and value == value)  # noqa: PLR0124 - NaN is not
+        if not is_sound or (name == "annotation" and not all(map(_is_listed, (value or {}).values()))):
+            return f"has a {name} of a wrong type"
+    return ""
+
+
+def _is_listed(given: Any) -> bool:
+    """Return whether what is annotated is an id, or a list of ids and of pairs of a qualifier with an id."""
+    return isinstance(given, (str, list)) and all(isinstance(item, (str, list)) for item in given)

@@ -23,7 +23,7 @@ from failsoft.framework.errors import NextStep, ResultTooLarge
 from failsoft.framework.text import bounded, plain, quoted
 from failsoft.tools.flux.input_files import BYTES_AT_MOST, InvalidInputFile
 from failsoft.tools.flux.store import Recipe
-from failsoft.tools.flux.work.facts import describe_model
+from failsoft.tools.flux.work.facts import describe_model, model_faults
 from failsoft.tools.flux.work.making import model_of, packed
 from failsoft.tools.flux.work.sbml import Fault, FileFaultError, read_sbml
 from failsoft.tools.flux.workers.worker import limited_memory
@@ -58,7 +58,7 @@ def read_model(path: str, data: bytes) -> dict[str, Any]:
         # Out of memory, libSBML would end the process; its files are bounded by their elements.
         with _reports() as reports, nullcontext() if kind == "sbml" else limited_memory(_MEMORY_AT_MOST):
             model = _READERS[kind](data)
-        faults = _model_faults(model)
+        faults = model_faults(model)
         content = packed(cobra.io.model_to_dict(model), direction=model.objective_direction)
     except FileFaultError as error:
         raise _invalid(path, kind, error.faults) from None
@@ -196,6 +196,8 @@ def _from_content(content: Any) -> cobra.Model:
         low, high = reaction.get("lower_bound"), reaction.get("upper_bound")
         if isinstance(low, (int, float)) and isinstance(high, (int, float)) and low > high:
             said.append(f"has the bounds [{low:g}, {high:g}]")
+        if not math.isfinite(float(reaction.get("objective_coefficient") or 0)):
+            said.append("has an objective_coefficient that is not finite")
         faults += [{"element": "reaction", "id": bounded(str(reaction["id"]), 100), "message": text} for text in said]
     if faults:
         raise FileFaultError(*faults)
@@ -203,23 +205,6 @@ def _from_content(content: Any) -> cobra.Model:
     if content.get("objective_direction") == "min":  # as `export_model` writes it
         model.objective_direction = "min"
     return model
-
-
-def _model_faults(model: cobra.Model) -> list[Fault]:
-    """Return faults that no solver accepts: no reactions, invalid numbers, bounds out of order."""
-    if not model.reactions:
-        return [{"element": "model", "message": "has no reactions"}]
-    faults = []
-    for reaction in model.reactions:
-        low, high = reaction.bounds
-        if math.isnan(low) or math.isnan(high) or low > high:
-            message = f"has the bounds [{low:g}, {high:g}]"
-        elif not all(math.isfinite(number) for number in reaction.metabolites.values()):
-            message = "has a coefficient that is not finite"
-        else:
-            continue
-        faults.append({"element": "reaction", "id": reaction.id, "message": message})
-    return faults
 
 
 LISTS = ("reactions", "metabolites", "genes")

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
         production_envelope as production_envelope,
     )
     from failsoft.tools.flux.work.exchanges import with_database as with_database
-    from failsoft.tools.flux.work.facts import describe as describe
-    from failsoft.tools.flux.work.model_files import (
+    from failsoft.tools.flux.work.facts import (
+        describe as describe,
         export_model as export_model,
         export_model_json as export_model_json,
-        read_model as read_model,
     )
+    from failsoft.tools.flux.work.model_files import read_model as read_model
     from failsoft.tools.flux.work.modifying import change_model as change_model
 else:
     _TASKS = {
@@ -47,8 +47,8 @@ else:
         "checking": ("check_model",),
         "comparisons": ("growth_on_media", "production_envelope"),
         "exchanges": ("with_database",),
-        "facts": ("describe",),
-        "model_files": ("export_model", "export_model_json", "read_model"),
+        "facts": ("describe", "export_model", "export_model_json"),
+        "model_files": ("read_model",),
         "modifying": ("change_model",),
     }
     globals().update({name: Task(module, name) for module, names in _TASKS.items() for name in names})

@@ -1,16 +1,21 @@
-"""Facts about a model, warnings about implausible ones, and faults that make one unusable."""
+"""What is told of a model: its facts, warnings about implausible ones, and itself as text or in pages."""
 
 from __future__ import annotations
 
+import io
+import json
 import math
 import weakref
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 import cobra
+import cobra.io
+from cobra.io.json import JSON_SPEC
 from cobra.util.solver import linear_reaction_coefficients
 
+from failsoft.framework.errors import NextStep, ResultTooLarge
 from failsoft.framework.text import enumerated
 from failsoft.tools.flux.conditions import Conditions
 from failsoft.tools.flux.database.entries import similar_ids
@@ -23,6 +28,12 @@ from failsoft.tools.flux.work.network import is_biomass
 _REACTIONS_AT_LEAST = 100
 _NAMED_AT_MOST = 10
 _SIMILAR_AT_MOST = 5
+_LISTS = ("reactions", "metabolites", "genes")
+_ENTRIES_PER_PAGE = 200
+_BOUNDS = frozenset({"lower_bound", "upper_bound"})
+_ENDINGS = {"json": ".json", "sbml": ".xml"}
+_MINIMIZED = {"objective_direction": "min"}
+_DIRECTION = "COBRApy's JSON cannot say that the objective is minimized: set objective_direction to min after loading."
 
 _objectives: weakref.WeakKeyDictionary[cobra.Model, tuple[str, ...]] = weakref.WeakKeyDictionary()
 
@@ -146,3 +157,101 @@ def _field_fault(item: Any) -> str:
 def _is_listed(given: Any) -> bool:
     """Return whether what is annotated is an id, or a list of ids and of pairs of a qualifier with an id."""
     return isinstance(given, (str, list)) and all(isinstance(item, (str, list)) for item in given)
+
+
+def export_model_json(
+    recipe: Recipe, model_id: str, section: str, offset: int, limit: int | None, bytes_at_most: int | None
+) -> dict[str, Any]:
+    """Return a model, or one of its lists from `offset` on: a task.
+
+    Args:
+        recipe: The model.
+        model_id: Its id, for the errors.
+        section: `all`, or one of the lists.
+        offset: Entries that are left out at the beginning of the list.
+        limit: Entries at most; None for as many as fit.
+        bytes_at_most: What the answer's JSON may take; None for no bound.
+
+    Raises:
+        RESULT_TOO_LARGE: The whole model does not fit; the next step asks for its reactions, page by page.
+    """
+    whole = _clean(_content(model_of(recipe)))
+    totals = {f"num_{name}": len(whole[name]) for name in _LISTS}
+    if section == "all" and not offset and limit is None:
+        size = len(json.dumps(whole))
+        if bytes_at_most is not None and size > bytes_at_most:
+            page = {"model_id": model_id, "section": _LISTS[0], "offset": 0, "limit": _ENTRIES_PER_PAGE}
+            step = NextStep("export_model_json", page)
+            raise ResultTooLarge(size_bytes=size, limit_bytes=bytes_at_most, next_step=step)
+        return {"section": section, "model": whole, **totals}
+    shown = _LISTS if section == "all" else (section,)
+    wanted = max(len(whole[name]) for name in shown) if limit is None else limit
+    count = _fitting([whole[name][offset : offset + wanted] for name in shown], bytes_at_most)
+    pages = {name: whole[name][offset : offset + count] for name in shown}
+    end = offset + count
+    is_more = any(len(whole[name]) > end for name in shown)
+    rest = {name: value for name, value in whole.items() if name not in _LISTS}
+    result = {"section": section, "model": {**rest, **pages}, "offset": offset, **totals}
+    return {**result, "next_offset": end} if is_more else result
+
+
+def export_model(
+    recipe: Recipe, model_id: str, form: Literal["json", "sbml"], bytes_at_most: int | None
+) -> dict[str, Any]:
+    """Return a model as the text of a file that cobra reads: a task.
+
+    Args:
+        recipe: The model.
+        model_id: Its id, for the error.
+        form: `json` for cobra's JSON, `sbml` for SBML Level 3 with FBC.
+        bytes_at_most: What the answer's JSON may take; None for no bound.
+
+    Raises:
+        RESULT_TOO_LARGE: The text does not fit; the next step writes it to a file.
+    """
+    model = model_of(recipe)
+    if form == "json":
+        text = json.dumps({**_content(model), "version": JSON_SPEC}, allow_nan=False)
+    else:
+        buffer = io.StringIO()
+        cobra.io.write_sbml_model(model, buffer)
+        text = buffer.getvalue()
+    if bytes_at_most is not None:
+        size = len(json.dumps(text))
+        if size > bytes_at_most:
+            whole = {"model_id": model_id, "format": form, "path": f"{model_id}{_ENDINGS[form]}"}
+            step = NextStep("export_model", whole)
+            raise ResultTooLarge(size_bytes=size, limit_bytes=bytes_at_most, next_step=step)
+    return {"text": text, "warnings": [_DIRECTION] if form == "json" and model.objective_direction == "min" else []}
+
+
+def _content(model: cobra.Model) -> dict[str, Any]:
+    """Return a model as cobra's JSON, with the direction of its objective, which that lacks, where it is `min`."""
+    return {**cobra.io.model_to_dict(model), **({} if model.objective_direction == "max" else _MINIMIZED)}
+
+
+def _fitting(lists: list[list[Any]], bytes_at_most: int | None) -> int:
+    """Return how many entries of each list fit together, at least one, since an empty page would not advance."""
+    longest = max(map(len, lists))
+    if bytes_at_most is None:
+        return longest
+    size = 0
+    for index in range(longest):
+        size += sum(len(json.dumps(entries[index])) + 1 for entries in lists if index < len(entries))
+        if size > bytes_at_most:
+            return max(1, index)
+    return longest
+
+
+def _clean(value: Any) -> Any:
+    """Return the value as valid JSON: an infinite bound, which cobra writes as text, becomes null."""
+    if isinstance(value, dict):
+        return {
+            str(name): None if name in _BOUNDS and isinstance(item, str) else _clean(item)
+            for name, item in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [_clean(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,4 +1,4 @@
-"""A file becomes a model, with faults by line, element and id; and a model becomes text or pages."""
+"""A file becomes a model as COBRApy reads it, or faults by line, element and id."""
 
 from __future__ import annotations
 
@@ -6,29 +6,28 @@ import io
 import json
 import logging
 import math
+import re
 import struct
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from typing import Any, Literal
+from typing import Any
+from xml.parsers import expat
 
 import cobra
 import cobra.io
 from cobra.io.dict import model_from_dict
-from cobra.io.json import JSON_SPEC
 from cobra.io.mat import from_mat_struct
 
-from failsoft.framework.errors import NextStep, ResultTooLarge
+from failsoft.framework.errors.vocabulary import PicklableError
 from failsoft.framework.text import bounded, plain, quoted
 from failsoft.tools.flux.input_files import BYTES_AT_MOST, InvalidInputFile
-from failsoft.tools.flux.store import Recipe
 from failsoft.tools.flux.work.facts import describe_model, model_faults
-from failsoft.tools.flux.work.making import model_of, packed
-from failsoft.tools.flux.work.sbml import Fault, FileFaultError, read_sbml
+from failsoft.tools.flux.work.making import packed
 from failsoft.tools.flux.workers.worker import limited_memory
 
-FORMATS = {".xml": "sbml", ".sbml": "sbml", ".json": "json", ".mat": "mat", ".yml": "yaml", ".yaml": "yaml"}
+_FORMATS = {".xml": "sbml", ".sbml": "sbml", ".json": "json", ".mat": "mat", ".yml": "yaml", ".yaml": "yaml"}
 """Format by the ending of the name, without `.gz`."""
 _TEXT_AT_MOST = 300
 _REPORTS_AT_MOST = 10
@@ -38,6 +37,31 @@ _MAT_HEADER = 128
 _MAT_COMPRESSED = 15
 _CHUNK = 1 << 20
 _MAT_FIELDS = frozenset({"rxns", "mets", "S", "lb", "ub"})
+_DEPTH_AT_MOST = 1_000
+"""Elements within each other; libSBML overflows its stack somewhere above 10,000."""
+_ELEMENTS_AT_MOST = 2_000_000
+"""In a file; each takes libSBML some 700 bytes. The largest published models have about a million."""
+_ERROR = 2
+"""The least severity of libSBML that makes a file unusable."""
+_ELEMENT = re.compile(r"<([A-Za-z]+)>")
+_ID = re.compile(r"(?:id|<[A-Za-z]+>) '([^']+)'")
+_RULE = re.compile(r"^(?:.*? )?Reference: .*? Section [0-9.]+(?: |$)")
+"""What libSBML quotes of the specification; what follows it is about this file."""
+_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
+
+Fault = dict[str, Any]
+
+
+class FileFaultError(PicklableError):
+    """A file is not in its format.
+
+    Args:
+        *faults: Each with a `message`, and where known with `line`, `element` and `id`.
+    """
+
+    def __init__(self, *faults: Fault) -> None:
+        super().__init__(*faults)
+        self.faults = list(faults)
 
 
 def read_model(path: str, data: bytes) -> dict[str, Any]:
@@ -51,9 +75,9 @@ def read_model(path: str, data: bytes) -> dict[str, Any]:
         INVALID_INPUT_FILE: COBRApy cannot read it, or no solver could solve it, with the faults.
     """
     ending = "." + path.casefold().removesuffix(".gz").rpartition(".")[2]
-    kind = FORMATS.get(ending)
+    kind = _FORMATS.get(ending)
     if kind is None:
-        raise _invalid(path, "model", [{"message": f"the name ends in none of {', '.join(FORMATS)}"}])
+        raise _invalid(path, "model", [{"message": f"the name ends in none of {', '.join(_FORMATS)}"}])
     try:
         # Out of memory, libSBML would end the process; its files are bounded by their elements.
         with _reports() as reports, nullcontext() if kind == "sbml" else limited_memory(_MEMORY_AT_MOST):
@@ -113,6 +137,98 @@ def _invalid(path: str, kind: str, faults: list[Fault]) -> InvalidInputFile:
     more = f" ({len(faults)} faults in all)" if len(faults) > 1 else ""
     said = f"is not a valid {kind} file: {place}{name}{plain(str(first['message']).rstrip('.'))}{more}"
     return InvalidInputFile.found(path, kind, said, faults)
+
+
+def _sbml(data: bytes) -> cobra.Model:
+    text = _xml_text(data)
+    try:
+        model: cobra.Model = cobra.io.read_sbml_model(text)
+    except Exception as error:
+        faults = _sbml_faults(text)
+        if not faults:
+            raise
+        raise FileFaultError(*faults) from error
+    return model
+
+
+def _xml_text(data: bytes) -> str:
+    """Return the text of well-formed XML that libSBML can take: nested too deeply, it would end the process."""
+    parser = expat.ParserCreate()
+    encoding = "utf-8"
+    depth = count = 0
+
+    def refuse(message: str) -> None:
+        raise FileFaultError({"line": parser.CurrentLineNumber, "message": message})
+
+    def declared(_: str, given: str | None, __: int) -> None:
+        nonlocal encoding
+        encoding = given or encoding
+
+    def begin(*_: Any) -> None:
+        nonlocal depth, count
+        depth, count = depth + 1, count + 1
+        if depth > _DEPTH_AT_MOST:
+            refuse(f"it has more than {_DEPTH_AT_MOST:,} elements within each other")
+        if count > _ELEMENTS_AT_MOST:
+            refuse(f"it has more than {_ELEMENTS_AT_MOST:,} elements")
+
+    def end(_: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    parser.XmlDeclHandler = declared
+    parser.StartDoctypeDeclHandler = lambda *_: refuse("it has a document type declaration, which SBML does not use")
+    parser.StartElementHandler, parser.EndElementHandler = begin, end
+    try:
+        parser.Parse(data, True)  # noqa: FBT003 - it has no name
+    except expat.ExpatError as error:
+        raise FileFaultError({"line": error.lineno, "message": expat.ErrorString(error.code)}) from None
+    is_utf8 = encoding.casefold() in {"utf-8", "utf8"}
+    text = data.decode("utf-8-sig") if is_utf8 else _DECLARATION.sub("", data.decode(encoding), count=1)
+    if "<sbml" not in text:
+        raise FileFaultError({"line": 1, "element": "sbml", "message": "there is no such element in it"})
+    return text
+
+
+def _sbml_faults(text: str) -> list[Fault]:
+    """Return what libSBML finds wrong; what its checks add comes first, since COBRApy ignores much else."""
+    import libsbml  # noqa: PLC0415 - large, and one format needs it
+
+    document = libsbml.readSBMLFromString(text)
+    parsed = list(_errors(document))
+    if document.getModel() is None:
+        return [*parsed, {"line": 1, "element": "sbml", "message": "there is no model in it"}]
+    for kind in (libsbml.LIBSBML_CAT_UNITS_CONSISTENCY, libsbml.LIBSBML_CAT_MODELING_PRACTICE):
+        document.setConsistencyChecks(kind, False)  # noqa: FBT003 - libSBML has no names for its arguments
+    document.checkConsistency()
+    checked = [fault for fault in _errors(document) if fault not in parsed]
+    return [*_bounds(document), *checked, *parsed]
+
+
+def _errors(document: Any) -> Iterator[Fault]:
+    """Yield what libSBML has found so far."""
+    for index in range(document.getNumErrors()):
+        error = document.getError(index)
+        if error.getSeverity() >= _ERROR:
+            whole = " ".join(error.getMessage().split())
+            about = _RULE.sub("", whole) or whole
+            fault: Fault = {"line": error.getLine()}
+            element, name = _ELEMENT.search(about), _ID.search(about)
+            fault |= {"element": element[1]} if element is not None else {}
+            fault |= {"id": bounded(name[1], 100)} if name is not None else {}
+            yield {**fault, "message": bounded(about, _TEXT_AT_MOST)}
+
+
+def _bounds(document: Any) -> Iterator[Fault]:
+    """Yield the reactions whose lower bound is above the upper one."""
+    model = document.getModel()
+    for reaction in model.getListOfReactions():
+        plugin = reaction.getPlugin("fbc")
+        names = () if plugin is None else (plugin.getLowerFluxBound(), plugin.getUpperFluxBound())
+        found = [model.getParameter(name) for name in names]
+        if found and None not in found and found[0].getValue() > found[1].getValue():
+            message = f"has the bounds [{found[0].getValue():g}, {found[1].getValue():g}]"
+            yield {"line": reaction.getLine(), "element": "reaction", "id": reaction.getId(), "message": message}
 
 
 def _json(data: bytes) -> cobra.Model:
@@ -176,7 +292,7 @@ def _require_small(data: bytes) -> None:
             rest = unpacking.unconsumed_tail
 
 
-_READERS: Mapping[str, Callable[[bytes], cobra.Model]] = {"sbml": read_sbml, "json": _json, "mat": _mat, "yaml": _yaml}
+_READERS: Mapping[str, Callable[[bytes], cobra.Model]] = {"sbml": _sbml, "json": _json, "mat": _mat, "yaml": _yaml}
 
 
 def _from_content(content: Any) -> cobra.Model:
@@ -205,109 +321,3 @@ def _from_content(content: Any) -> cobra.Model:
     if content.get("objective_direction") == "min":  # as `export_model` writes it
         model.objective_direction = "min"
     return model
-
-
-LISTS = ("reactions", "metabolites", "genes")
-_ENTRIES_PER_PAGE = 200
-_BOUNDS = frozenset({"lower_bound", "upper_bound"})
-_ENDINGS = {"json": ".json", "sbml": ".xml"}
-_MINIMIZED = {"objective_direction": "min"}
-_DIRECTION = "COBRApy's JSON cannot say that the objective is minimized: set objective_direction to min after loading."
-
-
-def export_model_json(
-    recipe: Recipe, model_id: str, section: str, offset: int, limit: int | None, bytes_at_most: int | None
-) -> dict[str, Any]:
-    """Return a model, or one of its lists from `offset` on: a task.
-
-    Args:
-        recipe: The model.
-        model_id: Its id, for the errors.
-        section: `all`, or one of the lists.
-        offset: Entries that are left out at the beginning of the list.
-        limit: Entries at most; None for as many as fit.
-        bytes_at_most: What the answer's JSON may take; None for no bound.
-
-    Raises:
-        RESULT_TOO_LARGE: The whole model does not fit; the next step asks for its reactions, page by page.
-    """
-    whole = _clean(_content(model_of(recipe)))
-    totals = {f"num_{name}": len(whole[name]) for name in LISTS}
-    if section == "all" and not offset and limit is None:
-        size = len(json.dumps(whole))
-        if bytes_at_most is not None and size > bytes_at_most:
-            page = {"model_id": model_id, "section": LISTS[0], "offset": 0, "limit": _ENTRIES_PER_PAGE}
-            step = NextStep("export_model_json", page)
-            raise ResultTooLarge(size_bytes=size, limit_bytes=bytes_at_most, next_step=step)
-        return {"section": section, "model": whole, **totals}
-    shown = LISTS if section == "all" else (section,)
-    wanted = max(len(whole[name]) for name in shown) if limit is None else limit
-    count = _fitting([whole[name][offset : offset + wanted] for name in shown], bytes_at_most)
-    pages = {name: whole[name][offset : offset + count] for name in shown}
-    end = offset + count
-    is_more = any(len(whole[name]) > end for name in shown)
-    rest = {name: value for name, value in whole.items() if name not in LISTS}
-    result = {"section": section, "model": {**rest, **pages}, "offset": offset, **totals}
-    return {**result, "next_offset": end} if is_more else result
-
-
-def export_model(
-    recipe: Recipe, model_id: str, form: Literal["json", "sbml"], bytes_at_most: int | None
-) -> dict[str, Any]:
-    """Return a model as the text of a file that cobra reads: a task.
-
-    Args:
-        recipe: The model.
-        model_id: Its id, for the error.
-        form: `json` for cobra's JSON, `sbml` for SBML Level 3 with FBC.
-        bytes_at_most: What the answer's JSON may take; None for no bound.
-
-    Raises:
-        RESULT_TOO_LARGE: The text does not fit; the next step writes it to a file.
-    """
-    model = model_of(recipe)
-    if form == "json":
-        text = json.dumps({**_content(model), "version": JSON_SPEC}, allow_nan=False)
-    else:
-        buffer = io.StringIO()
-        cobra.io.write_sbml_model(model, buffer)
-        text = buffer.getvalue()
-    if bytes_at_most is not None:
-        size = len(json.dumps(text))
-        if size > bytes_at_most:
-            whole = {"model_id": model_id, "format": form, "path": f"{model_id}{_ENDINGS[form]}"}
-            step = NextStep("export_model", whole)
-            raise ResultTooLarge(size_bytes=size, limit_bytes=bytes_at_most, next_step=step)
-    return {"text": text, "warnings": [_DIRECTION] if form == "json" and model.objective_direction == "min" else []}
-
-
-def _content(model: cobra.Model) -> dict[str, Any]:
-    """Return a model as cobra's JSON, with the direction of its objective, which that lacks, where it is `min`."""
-    return {**cobra.io.model_to_dict(model), **({} if model.objective_direction == "max" else _MINIMIZED)}
-
-
-def _fitting(lists: list[list[Any]], bytes_at_most: int | None) -> int:
-    """Return how many entries of each list fit together, at least one, since an empty page would not advance."""
-    longest = max(map(len, lists))
-    if bytes_at_most is None:
-        return longest
-    size = 0
-    for index in range(longest):
-        size += sum(len(json.dumps(entries[index])) + 1 for entries in lists if index < len(entries))
-        if size > bytes_at_most:
-            return max(1, index)
-    return longest
-
-
-def _clean(value: Any) -> Any:
-    """Return the value as valid JSON: an infinite bound, which cobra writes as text, becomes null."""
-    if isinstance(value, dict):
-        return {
-            str(name): None if name in _BOUNDS and isinstance(item, str) else _clean(item)
-            for name, item in value.items()
-        }
-    if isinstance(value, (list, tuple)):
-        return [_clean(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -10,7 +10,6 @@ from typing import Any, Final
 import cobra
 from optlang.symbolics import Zero
 
-from failsoft.framework.text import enumerated
 from failsoft.tools.flux.store import Recipe
 from failsoft.tools.flux.work.exchanges import by_place, split_place
 from failsoft.tools.flux.work.facts import objective_of
@@ -19,7 +18,6 @@ from failsoft.tools.flux.work.network import is_biomass
 from failsoft.tools.flux.work.solver import FLUX_NOISE, fluxes_of, solve
 
 _LISTED_AT_MOST = 20
-_NAMED_AT_MOST = 5
 _DECIMALS = 6
 _SLACK = 0.99
 """Part of the most energy that a loop has to make; the rest is for the solver's tolerance."""
@@ -83,15 +81,6 @@ def check_model(recipe: Recipe) -> dict[str, Any]:
         "energy_from_nothing": energy,
         "energy_not_checked": unknown,
     }
-
-
-def free_energy(model: cobra.Model) -> list[str]:
-    """Return a warning if the model makes energy with every uptake closed: a loop of reactions that no cell has."""
-    energy, _ = energy_from_nothing(model)
-    if not energy:
-        return []
-    made = enumerated([item["carrier"] for item in energy], _NAMED_AT_MOST)
-    return [f"With every uptake closed the model makes {made}, so its growth rates are too high; see check_model."]
 
 
 def energy_from_nothing(model: cobra.Model) -> tuple[list[dict[str, Any]], list[str]]:

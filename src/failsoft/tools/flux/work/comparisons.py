@@ -16,7 +16,7 @@ from failsoft.tools.flux.conditions import Conditions
 from failsoft.tools.flux.failures import FbaInfeasible, FbaUnbounded
 from failsoft.tools.flux.store import Recipe
 from failsoft.tools.flux.work.analyses import optimum
-from failsoft.tools.flux.work.exchanges import bounds_under
+from failsoft.tools.flux.work.exchanges import exchanges_of
 from failsoft.tools.flux.work.facts import objective_of
 from failsoft.tools.flux.work.making import model_of, unknown_ids
 from failsoft.tools.flux.work.solver import TROUBLE, ZERO, failure, limit_time, rounded
@@ -38,7 +38,7 @@ def growth_on_media(recipe: Recipe, conditions: Sequence[Conditions]) -> dict[st
     for done, given in enumerate(conditions):
         progress(done, len(conditions), "Optimizing on each medium")
         assert given.medium is not None  # noqa: S101 - each has one
-        unused = list(bounds_under(model, given.medium).unused)
+        unused = [name for name in given.medium.compounds if name not in exchanges_of(model).by_compound]
         row: dict[str, Any] = {"media_id": given.media_id}
         with model:
             try:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import base64
 import collections
-import gzip
 import importlib.resources
 import json
+import traceback
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
@@ -25,12 +25,6 @@ from failsoft.tools.flux.work.exchanges import annotated
 
 _kept: collections.OrderedDict[str, cobra.Model] = collections.OrderedDict()
 _at_most = 8
-
-
-def configure(*, models_at_most: int) -> None:
-    """Set how many models are kept; the one used longest ago goes first."""
-    global _at_most  # noqa: PLW0603 - a worker has one set of models
-    _at_most = models_at_most
 
 
 def model_of(recipe: Recipe) -> cobra.Model:
@@ -53,16 +47,21 @@ def model_of(recipe: Recipe) -> cobra.Model:
     return model
 
 
-def preload(name: str) -> None:
-    """Make one of the shipped models, to be kept."""
-    model_of(Recipe.shipped(name))
+def preload(names: Iterable[str], *, models_at_most: int) -> None:
+    """Make shipped models, and keep so many models from now on; the one used longest ago goes first."""
+    global _at_most  # noqa: PLW0603 - a worker has one set of models
+    _at_most = models_at_most
+    for name in names:
+        try:
+            model_of(Recipe.shipped(name))
+        except Exception:  # noqa: BLE001 - the call that needs the model loads it and reports the error
+            traceback.print_exc()
 
 
 def shipped(base: Step) -> cobra.Model:
     """Return a model from cobra's own files; never from the network, where cobra itself would look for it."""
-    file = importlib.resources.files("cobra.data").joinpath(f"{base['name']}.xml.gz")
-    text = gzip.decompress(file.read_bytes()).decode()
-    model = cast("cobra.Model", cobra.io.read_sbml_model(text))
+    file = importlib.resources.files("cobra.data") / f"{base['name']}.xml.gz"
+    model = cast("cobra.Model", cobra.io.read_sbml_model(str(file)))
     model.solver = "glpk"  # the one solver that is always there, so that every replica says the same
     return model
 

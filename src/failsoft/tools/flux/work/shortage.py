@@ -113,7 +113,10 @@ def shortage_of(
     Raises:
         COBRAPY_SOLVER_ERROR: There is no result in time.
     """
-    feeds = [_feed(metabolites, metabolite, name, compounds) for metabolite, name in exchanges.items()]
+    feeds = [
+        Feed(item, name, compounds.get(name) or min(metabolites[item].seed, default=""), _carbons(metabolites, item))
+        for item, name in exchanges.items()
+    ]
     consumed = reactions[next(iter(weights))].coefficients if len(weights) == 1 else {}
     drains = _drains(metabolites, consumed)
     columns = [*_relaxed(reactions, weights), *drains.values(), *(feed.column for feed in feeds)]
@@ -146,11 +149,6 @@ def shortage_of(
         ),
         sum(flux * feed.carbons for feed, flux in used) / carbon if has_source and carbon > 0 else 0.0,
     )
-
-
-def _feed(metabolites: Metabolites, metabolite: str, exchange: str, compounds: Mapping[str, str]) -> Feed:
-    compound = compounds.get(exchange) or min(metabolites[metabolite].seed, default="")
-    return Feed(metabolite, exchange, compound, _carbons(metabolites, metabolite))
 
 
 def _set_feeds(linear: LinearProblem, feeds: Iterable[Feed], *, is_open: bool) -> None:

@@ -22,6 +22,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from failsoft.tools.flux.workers.worker import serve
@@ -43,25 +44,23 @@ _UNUSED: Final = {"optlang": "scipy", "httpx": "httpx._main"}
 """What cobra imports, and what this imports if it can: one more solver, a command line; a third of the start."""
 
 
+@dataclass(slots=True, eq=False)
 class Worker:
     """A worker process, from the side of the server.
 
     Attributes:
         pid: Its process id, which is not reused before `reap`.
         channel: Where tasks go in and answers come out.
+        generation: Which fork server it comes from.
         tasks: Tasks that it has had.
         peak_bytes: The most memory that it ever had, by its last answer.
-        generation: Which fork server it comes from.
     """
 
-    __slots__ = ("channel", "generation", "peak_bytes", "pid", "tasks")
-
-    def __init__(self, pid: int, channel: socket.socket, generation: int) -> None:
-        self.pid = pid
-        self.channel = channel
-        self.generation = generation
-        self.tasks = 0
-        self.peak_bytes = 0
+    pid: int
+    channel: socket.socket
+    generation: int
+    tasks: int = 0
+    peak_bytes: int = 0
 
     def is_alive(self) -> bool:
         """Return whether its socket is open; an idle worker sends nothing."""
@@ -221,13 +220,7 @@ def _load(preload: Sequence[str], models_at_most: int) -> None:
     for module in pkgutil.walk_packages(work.__path__, f"{work.__name__}."):
         if not module.name.endswith("_builder"):  # a script for another Python
             importlib.import_module(module.name)
-    making = importlib.import_module("failsoft.tools.flux.work.making")
-    making.configure(models_at_most=models_at_most)
-    for name in preload:
-        try:
-            making.preload(name)
-        except Exception:  # noqa: BLE001 - the call that needs the model loads it and reports the error
-            traceback.print_exc()
+    importlib.import_module("failsoft.tools.flux.work.making").preload(preload, models_at_most=models_at_most)
 
 
 def _fork(control: socket.socket, fd: int, memory_bytes: int) -> int:

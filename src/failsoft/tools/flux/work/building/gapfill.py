@@ -15,7 +15,7 @@ from failsoft.framework.text import enumerated
 from failsoft.tools.flux.conditions import OPEN, Conditions, Medium, bounds_to_json
 from failsoft.tools.flux.failures import GapfillInfeasible, MaxComplexityExceeded, ObjectiveNotFound
 from failsoft.tools.flux.store import Recipe
-from failsoft.tools.flux.work.checking import free_energy
+from failsoft.tools.flux.work.checking import energy_from_nothing
 from failsoft.tools.flux.work.diagnosis import unbounded
 from failsoft.tools.flux.work.exchanges import apply_medium, exchanges_of
 from failsoft.tools.flux.work.facts import biomass_reactions, model_facts, objective_of
@@ -98,10 +98,11 @@ def gapfill_model(
     if answer.reactions is None:
         progress(2, 5, "Looking for what is missing")
         _require_same_ids(problem, network, known, conditions)
-        joined = _joined(network, known)
+        metabolites = {**known.metabolites, **network.metabolites}
+        joined = Network(metabolites, {**known.reactions, **network.reactions})
         excluded = index.excluded_by(medium)
         found = shortage_of(
-            joined.metabolites,
+            metabolites,
             {**network.reactions, **additional},
             {objective: 1.0},
             {metabolite: name for metabolite, name in joined.exchanges.items() if name not in excluded},
@@ -159,10 +160,6 @@ def _objective(model: cobra.Model, model_id: str) -> str:
     )
 
 
-def _joined(network: Network, universe: Network) -> Network:
-    return Network({**universe.metabolites, **network.metabolites}, {**universe.reactions, **network.reactions})
-
-
 def _require_same_ids(problem: GapfillProblem, network: Network, universe: Network, conditions: Conditions) -> None:
     """Refuse a universe whose reactions fit nowhere, since it names the model's metabolites by other ids."""
     shared = len(network.metabolites.keys() & universe.metabolites.keys())
@@ -218,15 +215,30 @@ def _result(recipe: Recipe, added: Sequence[str], objective: str, conditions: Co
     warnings = [] if added else ["The model grows on this medium without any new reaction."]
     if not is_own:
         warnings.append(f"Gaps were filled for {objective}, not for what the model optimizes.")
+    warnings += applied.warnings
+    energy, _ = energy_from_nothing(model)
+    if energy:  # a loop of reactions that no cell has
+        made = enumerated([item["carrier"] for item in energy], _NAMED_AT_MOST)
+        warnings.append(
+            f"With every uptake closed the model makes {made}, so its growth rates are too high; see check_model."
+        )
     number = "1 more reaction" if len(added) == 1 else f"{len(added)} more reactions"
     does = f"the model grows at {growth:.4g} per hour" if is_biomass(objective) else f"{objective} carries {growth:.4g}"
     return {
         "growth_after": growth,
-        "reactions_added": [_described(model, name) for name in added],
+        "reactions_added": [
+            {
+                "id": item.id,
+                "name": item.name or item.id,
+                "equation": item.build_reaction_string(),
+                "equation_with_names": item.build_reaction_string(use_metabolite_names=True),
+            }
+            for item in model.reactions.get_by_any(list(added))
+        ],
         "interpretation": f"With {number} {does} on {conditions.media_id}.",
         "objective": None if is_own else objective,
         "facts": model_facts(model),
-        "warnings": [*warnings, *applied.warnings, *free_energy(model)],
+        "warnings": warnings,
     }
 
 
@@ -243,16 +255,6 @@ def _growth(model: cobra.Model, objective: str, conditions: Conditions) -> float
     if verdict == "unbounded":
         raise unbounded(model, conditions, (objective,))
     return rounded(model.solver.objective.value) if verdict == "optimal" else 0.0
-
-
-def _described(model: cobra.Model, name: str) -> dict[str, str]:
-    reaction = model.reactions.get_by_id(name)
-    return {
-        "id": name,
-        "name": reaction.name or name,
-        "equation": reaction.build_reaction_string(),
-        "equation_with_names": reaction.build_reaction_string(use_metabolite_names=True),
-    }
 
 
 def fill(problem: GapfillProblem, report: Callable[[int, str], None] = lambda *_: None) -> Filling:

@@ -6,7 +6,7 @@ from typing import Any
 
 from failsoft.framework.call.call import Call
 from failsoft.framework.offers import ListedResource, ResourcePage, prompt, resource
-from failsoft.tools.flux import analyses, checks, comparisons, lookups, models, searches
+from failsoft.tools.flux import analyses, comparisons, lookups, models, searches
 from failsoft.tools.flux.building import build_model, gapfill_model, modify_model
 from failsoft.tools.flux.conditions import PREDEFINED
 from failsoft.tools.flux.media import media
@@ -52,7 +52,7 @@ class Flux(FluxParts):
     modify_model = modify_model.modify_model
     build_model = build_model.build_model
     gapfill_model = gapfill_model.gapfill_model
-    check_model = checks.check_model
+    check_model = models.check_model
     list_models = models.list_models
     delete_model = models.delete_model
     export_model_json = models.export_model_json

@@ -1,4 +1,4 @@
-"""A recipe becomes a model: shipped, drafted or read from a file, then modified and extended; kept in the worker."""
+"""A recipe becomes a model: shipped or unpacked, then modified and extended; kept in the worker."""
 
 from __future__ import annotations
 

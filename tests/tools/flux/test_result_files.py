@@ -58,3 +58,13 @@ def test_rows_that_do_not_fit_are_refused_and_the_next_step_writes_them(lab: Lab
 def test_nothing_is_written_elsewhere_or_in_another_format(lab: Lab, rooted: Flux, path: str) -> None:
     error = lab.call(rooted, "delete_genes", {"model_id": lab.loaded(rooted), "genes": ["b0720"], "path": path})
     assert (error["error_code"], error["effect"], error["violations"][0]["path"]) == ("INVALID_PARAM", "none", "path")
+
+
+def test_a_long_name_that_is_taken_is_said_to_be_taken(lab: Lab, rooted: Flux) -> None:
+    (root,) = rooted.roots
+    path = "y" * 251 + ".csv"
+    Path(root, path).write_text("another")
+    error = lab.call(rooted, "delete_genes", {"model_id": lab.loaded(rooted), "genes": ["b0720"], "path": path})
+    assert (error["error_code"], error["effect"]) == ("INVALID_PARAM", "none")
+    assert error["violations"][0]["message"] == "there is a file with another content"
+    assert Path(root, path).read_text() == "another"

@@ -7,6 +7,7 @@ import hashlib
 import io
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Self, cast
 
@@ -153,7 +154,7 @@ class InputFiles:
         stem, dot, ending = name.partition(".")
         for number in range(2, _NAMES_TRIED):
             other = f"{folder}{slash}{stem}-{number}{dot}{ending}"
-            with self._roots.resolve(other) as place:
+            with suppress(FileFault), self._roots.resolve(other) as place:  # the name may be too long
                 if place.facts() is None:
                     return other
         return None

@@ -137,8 +137,8 @@ def read_fasta(path: str, data: bytes) -> Proteins:
                 faults.append({"line": number, "id": bounded(name, 100), "message": why})
             current, letters = [], [number]
             parts[name], lines[name] = current, letters
-            if len(parts) > PROTEINS_AT_MOST:
-                break  # refused for their number, however many follow
+            if len(parts) > PROTEINS_AT_MOST or len(faults) > LISTED_AT_MOST:
+                break  # refused, however many follow
             continue
         is_sequence = bool(text) and not text.startswith(";")
         if is_sequence and current is None:

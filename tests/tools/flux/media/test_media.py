@@ -322,6 +322,20 @@ def test_an_id_in_another_form_is_searched_for_and_not_put_in(call: Call, given:
     assert follow(call, wire)["results"][0]["compound_id"] == "cpd00027"
 
 
+@pytest.mark.parametrize("given", ["EX_glc__D_e", "glc__D_e", "M_glc__D_e", "glc__D[e]", "EX_glc-D(e)"])
+def test_the_exchange_or_metabolite_of_a_bigg_id_is_found(call: Call, given: str) -> None:
+    wire = media(call, [given, *COMPLETE[1:]], custom_bounds={})
+    assert wire["error_code"] == "INVALID_COMPOUND_IDS"
+    assert [fault["suggestion"] for fault in wire["violations"]] == ["cpd00027"]
+    assert follow(call, wire)["results"][0]["compound_id"] == "cpd00027"
+
+
+def test_a_formula_in_the_place_of_an_id_is_searched_for(call: Call) -> None:
+    wire = media(call, ["O2", *COMPLETE], custom_bounds={})
+    assert "BiGG" in wire["violations"][0]["message"]
+    assert "cpd00007" in [item["compound_id"] for item in follow(call, wire)["results"]]
+
+
 def test_bounds_under_another_form_of_an_id_name_it(call: Call) -> None:
     wire = media(call, custom_bounds={"EX_cpd00027_e0": [-1, 2]})
     assert wire["error_code"] == "COMPOUND_NOT_IN_LIST"

@@ -23,6 +23,9 @@ from failsoft.tools.flux.database.entries import (
 )
 
 _LOOSE_ID: Final = re.compile(r"(?:ex_)?(cpd|rxn)[\s_:-]*0*([0-9]{1,5})(?:[_\[][a-z][0-9]?\]?)?")
+_BIGG_ID: Final = re.compile(r"(?:[MR]_)?(?:EX_)?(.+?)(?:_[a-z][0-9]?|\[[a-z][0-9]?\]|\([a-z][0-9]?\))?")
+_STEREO_OF_BIGG: Final = re.compile(r"(?<=[A-Za-z0-9])[-_](?=[DLRS]$)")
+"""One separator where BiGG ids have two: `glc-D`."""
 _EC: Final = re.compile(r"^ec[\s:]*(?=[0-9])")
 _ENZYME: Final = re.compile(r"(ec[\s:]*)?[1-7](\.([0-9]{1,3}|-)){1,3}")
 _TRIGRAM = 3
@@ -59,6 +62,13 @@ def plain_id(kind: AnyKind, text: str) -> str | None:
     return kind.id_of(int(loose[2])) if loose is not None and loose[1] == kind.prefix else None
 
 
+def _bigg_ids(text: str) -> list[str]:
+    """Return the ids of BiGG that a text may mean, itself first: `EX_glc-D(e)` is `glc__D`."""
+    given = text.strip()
+    bare = _BIGG_ID.fullmatch(given)
+    return [given, *([bare[1], _STEREO_OF_BIGG.sub("__", bare[1])] if bare is not None else [])]
+
+
 def is_ec_number(query: str) -> bool:
     """Return whether a query is an EC number, also a partial one."""
     return _ENZYME.fullmatch(_wanted(query)) is not None
@@ -79,9 +89,11 @@ def find(database: Database, kind: AnyKind, query: str, limit: int) -> Hits:
         if matches:
             found = ((entry_of(connection, kind, kind.id_of(number)), label) for number, label in matches)
             return Hits([(entry, label) for entry, label in found if entry is not None], total, [])
-        bare = compound_by_any_id(connection, query.strip()) if kind is COMPOUNDS else None
-        if bare is not None:  # a metabolite that BiGG has and ModelSEED does not
-            return Hits([(bare, bare.id)], 1, [])
+        # A metabolite that BiGG has and ModelSEED does not, or the BiGG id of an exchange or with a compartment.
+        for bigg in _bigg_ids(query) if kind is COMPOUNDS else ():
+            bare = compound_by_any_id(connection, bigg)
+            if bare is not None:
+                return Hits([(bare, query.strip())], 1, [])
         return Hits([], 0, _alike(connection, kind, query))
 
     return database.ask(question)

@@ -7,6 +7,7 @@ reported together with unknown ones, since the correction is the same.
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -37,7 +38,7 @@ class EmptyCompoundsList(InvalidArgument):
 class InvalidCompoundIds(InvalidArgument):
     """Some of the compounds of a medium do not exist.
 
-    Raised when: an id is not `cpd` and five digits, or no compound of the ModelSEED database has it.
+    Raised when: an id is neither one of ModelSEED (`cpd00027`) nor one of BiGG (`glc__D`) in the server's tables.
     Caller: replace the ids that `invalid_ids` lists; `valid_ids` are as they should be.
     Operator: without the tables of ModelSEED only the compounds of COBRApy's models are known: install them.
     """
@@ -110,6 +111,7 @@ class BoundsOutOfOrder(InvalidArgument):
 _LISTED_AT_MOST = 50
 """Ids that an error lists; it always says how many there are."""
 _ECHOED_AT_MOST = 80
+_NUMBERED = re.compile(r"\s*(?:EX_)?cpd.*[0-9]", re.IGNORECASE)
 _PAIR = 2
 _LARGEST = sys.float_info.max
 """JSON has whole numbers that no floating point number can hold."""
@@ -166,8 +168,8 @@ def _unknown_ids(database: Database | None, compounds: Sequence[str], known: Col
         violation = Violation(
             path=f"compounds.{index}",
             reason="pattern" if is_malformed else "reference",
-            message="expected cpd and five digits" if is_malformed else "no compound has this id",
-            expected="id of a compound, as in cpd00027",
+            message="expected an id of ModelSEED or BiGG" if is_malformed else "no compound has this id",
+            expected="id of a compound, as in cpd00027 or glc__D",
             suggestion=None if asked is None else corrected_id(asked, COMPOUNDS, item).id,
             received=bounded(item, _ECHOED_AT_MOST),
         )
@@ -182,7 +184,7 @@ def _invalid_ids(
     step = None
     if not all(map(_is_spelled_otherwise, ids)):
         # An unknown name, else the id that was meant; an unknown number says nothing to search for.
-        words = [item.strip() for item in unknown if item.strip() and not any(map(str.isdigit, item))]
+        words = [item.strip() for item in unknown if item.strip() and not _NUMBERED.match(item)]
         query = next(iter([*words, *(str(item.suggestion) for item in ids if item.suggestion is not None)]), None)
         step = None if query is None else NextStep("search_compounds", {"query": bounded(query, _ECHOED_AT_MOST)})
     return InvalidCompoundIds(

@@ -5,9 +5,11 @@ A worker by itself takes two seconds to load COBRApy; that start is left to `tes
 
 from __future__ import annotations
 
+import os
+import random
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
@@ -20,13 +22,21 @@ if TYPE_CHECKING:
     from tests.doors import Workers
     from tests.tools.flux.lab import Lab
 
-__all__ = ["IN_FLUX", "flux_lab", "flux_python", "flux_workers"]
+__all__ = ["ALL_CASES", "IN_FLUX", "flux_lab", "flux_python", "flux_workers", "sampled"]
 
 IN_FLUX = [
     pytest.mark.xdist_group("flux"),
     pytest.mark.skipif(find_spec("cobra") is None, reason="the extra 'flux' is not installed"),
 ]
 """Marks the tests that use COBRApy or the workers of the session."""
+ALL_CASES = os.environ.get("FLUX_ALL_CASES") == "1"
+"""`FLUX_ALL_CASES=1 pytest -m slow tests/slow/genomes` judges every case, not a sample; that takes ten minutes."""
+
+
+def sampled(cases: Iterable[str], at_most: int) -> list[str]:
+    """Return some of the cases, the same ones every time, unless all are asked for."""
+    every = list(cases)
+    return every if ALL_CASES else random.Random(29).sample(every, min(at_most, len(every)))  # noqa: S311 - cases
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from failsoft.tools.flux import Flux
-from tests.programs.flux import IN_FLUX
+from tests.programs.flux import ALL_CASES, IN_FLUX
 from tests.tools.flux.lab import Lab
 from tests.tools.flux.small_data import shipped
 
@@ -78,7 +78,8 @@ MODELS: dict[str, Callable[[Path], Any]] = {
     "mgen minimizing": partial(minimizing, "mgen"),
     "mini minimizing": partial(minimizing, "mini"),
 }
-CASES = {"iJO1366": 2, "salmonella": 2, "mgen": 6, "mgen minimizing": 4}
+NAMES = [name for name in MODELS if ALL_CASES or name not in {"salmonella", "mgen minimizing"}]
+CASES = {"iJO1366": 2, "salmonella": 2, "mgen": 6, "mgen minimizing": 4} if ALL_CASES else {"iJO1366": 1, "mgen": 3}
 """Random changes to judge of each model; else ten."""
 
 
@@ -167,7 +168,8 @@ def judge(subject: Subject, answer: dict[str, Any], case: object) -> None:
     else:
         assert answer["success"], (case, optimum, answer)
         assert answer["status"] == "optimal"
-        assert close(answer["objective_value"], optimum), (case, answer["objective_value"], optimum)
+        found = answer["objective_value"]
+        assert close(found, optimum) or max(abs(found), abs(optimum or 0.0)) < TRACE, (case, found, optimum)
 
 
 def changes_of(subject: Subject) -> Iterator[dict[str, Any]]:
@@ -206,7 +208,7 @@ def apply(model: Any, changes: dict[str, Any]) -> None:
         model.reactions.get_by_id(name).bounds = (0, 0)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", NAMES)
 def test_optima_and_ends_of_changed_models_are_those_of_cobra(judged: Callable[[str], Subject], name: str) -> None:
     subject = judged(name)
     for changes in changes_of(subject):
@@ -215,12 +217,11 @@ def test_optima_and_ends_of_changed_models_are_those_of_cobra(judged: Callable[[
             judge(subject, subject.ask("run_fba", subject.changed(**changes)), changes)
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name != "salmonella"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "salmonella"])
 def test_any_reaction_can_be_the_objective_and_be_minimized(judged: Callable[[str], Subject], name: str) -> None:
     subject = judged(name)
-    picked = some(
-        subject.drawn("objectives"), subject.model.reactions, CASES.get(name, 8) // (2 if name in CASES else 1)
-    )
+    number = max(1, CASES[name] // 2) if name in CASES else 8
+    picked = some(subject.drawn("objectives"), subject.model.reactions, number)
     for objective in picked:
         for maximize in (True, False):
             with subject.model as model:
@@ -230,7 +231,7 @@ def test_any_reaction_can_be_the_objective_and_be_minimized(judged: Callable[[st
                 judge(subject, answer, (objective, maximize))
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_least_total_flux_is_that_of_cobra(judged: Callable[[str], Subject], name: str) -> None:
     from cobra.flux_analysis import pfba  # noqa: PLC0415 - as above
 
@@ -244,7 +245,8 @@ def test_the_least_total_flux_is_that_of_cobra(judged: Callable[[str], Subject],
     ("name", "fraction"),
     [
         (name, fraction)
-        for name in MODELS
+        for name in NAMES
+        if name != "iJO1366"  # see test_against_cobra.py
         for fraction in ((1.0,) if "minimizing" in name else (0.9,) if name in CASES else (1.0, 0.8, 0.0))
     ],
 )
@@ -267,7 +269,7 @@ def test_ranges_are_those_of_cobra(judged: Callable[[str], Subject], name: str, 
     assert wrong == {}, told(subject, "(found, of cobra)", RANGES)
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name != "salmonella"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "salmonella"])
 def test_deletions_from_a_changed_model_are_those_of_cobra(judged: Callable[[str], Subject], name: str) -> None:
     """Tightened bounds, so that other genes and reactions matter than those of the published model."""
     from cobra.flux_analysis import single_gene_deletion, single_reaction_deletion  # noqa: PLC0415 - as above
@@ -277,7 +279,7 @@ def test_deletions_from_a_changed_model_are_those_of_cobra(judged: Callable[[str
     fluxes = model.optimize().fluxes
     active = [item for item in sorted(fluxes.index) if abs(fluxes[item]) > 1e-3]
     bounds = {item: sorted((0.0, float(fluxes[item]) * 0.7)) for item in seed.sample(active, 3) if "ATPM" not in item}
-    at_most = 150 if name in CASES else 10_000
+    at_most = (150 if ALL_CASES else 50) if name in CASES else 10_000
     genes = sorted(item.id for item in model.genes)
     reactions = sorted(item.id for item in model.reactions)
     picked = {
@@ -306,7 +308,7 @@ def test_deletions_from_a_changed_model_are_those_of_cobra(judged: Callable[[str
         assert wrong == {}, told(subject, (operation, bounds, "(found, of cobra)"))
 
 
-@pytest.mark.parametrize("name", ["textbook", "mini", "mgen", "iJO1366", "salmonella", "textbook minimizing"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in {"mini minimizing", "mgen minimizing"}])
 def test_optima_on_media_are_those_of_cobra(judged: Callable[[str], Subject], name: str) -> None:
     """Media of the model's own uptakes without one of them, and with other things to eat."""
     subject = judged(name)

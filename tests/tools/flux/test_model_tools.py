@@ -10,9 +10,10 @@ import pytest
 
 from failsoft.events import Events
 from failsoft.tools.flux import Flux
-from tests.doors import FluxSettings, LocalState, SqliteBackend, Workers, open_state
+from tests.doors import FluxSettings, LocalState, SqliteBackend, Workers, open_state, work_module
 from tests.programs.flux import IN_FLUX
 from tests.programs.redis import RunningRedis
+from tests.tools.flux import tasks
 from tests.tools.flux.lab import AEROBIC, Lab, kill, workers_of
 
 pytestmark = IN_FLUX
@@ -230,3 +231,11 @@ def test_models_and_media_outlive_the_process_in_a_durable_store(lab: Lab, tmp_p
         return answer
 
     assert asyncio.run(second(*asyncio.run(first())))["growth_rate"] > 0.8
+
+
+def test_a_computation_that_crashes_has_stored_no_model(lab: Lab, tool: Flux, monkeypatch: pytest.MonkeyPatch) -> None:
+    model_id = lab.loaded(tool)
+    monkeypatch.setattr(work_module, "change_model", tasks.crash)
+    error = lab.call(tool, "modify_model", {"model_id": model_id, "knock_out_genes": ["b0720"]})
+    assert (error["error_code"], error["effect"]) == ("UNKNOWN_ERROR", "none")
+    assert lab.call(tool, "list_models")["total"] == 1

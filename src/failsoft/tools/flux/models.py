@@ -18,7 +18,7 @@ from failsoft.tools.flux import work
 from failsoft.tools.flux.database.shipped import SHIPPED_MODELS
 from failsoft.tools.flux.input_files import OutputPath, WrittenFile, write_result
 from failsoft.tools.flux.parts import FluxParts
-from failsoft.tools.flux.signatures import _ID_AT_MOST, _SPELLED, LOADING_S, WRITES_A_FILE, ModelId
+from failsoft.tools.flux.signatures import _ID_AT_MOST, _SPELLED, LOADING_S, MAKES_A_MODEL, WRITES_A_FILE, ModelId
 from failsoft.tools.flux.store import ListedModel, ModelNotFound, Recipe, listed
 
 
@@ -178,7 +178,7 @@ def require_one(**given: Any) -> None:
     raise InvalidParameter.from_violations([violation])
 
 
-@operation(open_world=False, destructive=False, timeout=LOADING_S, verify_with="list_models", title="Load a model")
+@operation(**MAKES_A_MODEL, open_world=False, timeout=LOADING_S, title="Load a model")
 async def load_model(flux: FluxParts, call: Call, name: ShippedName = None, path: ModelPath = None) -> ListedModel:
     """Load a published model by name, or your own from a file, and return its id.
 

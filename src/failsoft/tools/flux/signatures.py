@@ -132,14 +132,24 @@ LOADING_S = 60.0
 """Seconds for calls that may have to load a model of a whole genome before they compute."""
 
 
-class _Declared(TypedDict):
+class _MakesAModel(TypedDict):
+    destructive: bool
+    effects: bool
+    verify_with: str
+
+
+MAKES_A_MODEL: _MakesAModel = {"destructive": False, "effects": True, "verify_with": "list_models"}
+"""Of an operation that changes nothing but the list of models, to which it adds one when that is computed."""
+
+
+class _WritesAFile(TypedDict):
     idempotent: bool
     destructive: bool
     effects: bool
     open_world: bool
 
 
-WRITES_A_FILE: _Declared = {"idempotent": True, "destructive": False, "effects": True, "open_world": False}
+WRITES_A_FILE: _WritesAFile = {"idempotent": True, "destructive": False, "effects": True, "open_world": False}
 """Of an operation that changes nothing but the new file at `path`, where one is given."""
 
 

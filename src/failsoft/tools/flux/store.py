@@ -159,7 +159,7 @@ class ModelStore:
     async def add_model(
         self, call: Call, recipe: Recipe, facts: Mapping[str, Any], *, name: str = "", suffix: str = ""
     ) -> ModelRecord:
-        """Store a model under a new id.
+        """Store a model under a new id, as an effect of the call.
 
         Args:
             call: The call that makes it; the model is listed for its caller.
@@ -171,7 +171,12 @@ class ModelStore:
         made = {"base": dict(recipe.base), "steps": list(recipe.steps), "digests": list(recipe.digests)}
         digest = "" if recipe.base["kind"] == "shipped" else recipe.digests[0]
         shown = {"name": name, "facts": dict(facts)}
-        return ModelRecord(await self._models.add(call, shown, made, digest=digest, suffix=suffix), name, facts)
+
+        async def stored() -> str:
+            return await self._models.add(call, shown, made, digest=digest, suffix=suffix)
+
+        model_id: str = await call.effect("store", stored)
+        return ModelRecord(model_id, name, facts)
 
     async def model(self, call: Call, model_id: str) -> StoredModel:
         """Return a model with its recipe.

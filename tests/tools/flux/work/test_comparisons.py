@@ -112,3 +112,11 @@ def test_an_envelope_of_a_model_that_cannot_live_says_why(lab: Lab, tool: Flux) 
     dead = lab.modified(tool, lab.loaded(tool), bounds={"ATPM": [1000, 1000]})
     refused = lab.call(tool, "production_envelope", {"model_id": dead, "reactions": ["EX_ac_e"]})
     assert refused["error_code"] == "FBA_INFEASIBLE"
+
+
+def test_an_envelope_over_a_flux_without_a_limit_names_what_has_to_be_bounded(lab: Lab, tool: Flux) -> None:
+    loop = {"PGK": [None, None], "PGM": [None, None], "FRD7": [None, None], "SUCDi": [None, None]}
+    changed = lab.modified(tool, lab.loaded(tool), bounds=loop)
+    refused = lab.call(tool, "production_envelope", {"model_id": changed, "reactions": ["SUCDi"]})
+    assert refused["error_code"] == "FBA_UNBOUNDED", refused
+    assert set(refused["details"]["unlimited_reactions"]) == {"FRD7", "SUCDi"}

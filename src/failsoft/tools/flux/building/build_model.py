@@ -34,7 +34,7 @@ from failsoft.tools.flux.building.proteins import (
 from failsoft.tools.flux.building.rast import Rast, RastUnavailable
 from failsoft.tools.flux.database.reference_data import UNIVERSES
 from failsoft.tools.flux.parts import FluxParts
-from failsoft.tools.flux.signatures import BUILDING_S, FilePath
+from failsoft.tools.flux.signatures import BUILDING_S, MAKES_A_MODEL, FilePath
 from failsoft.tools.flux.store import ListedModel, Recipe, listed
 
 _ANSWER_S = 5.0
@@ -119,7 +119,7 @@ class BuiltModel(ListedModel):
     left_out: NotRequired[list[LeftOutProtein]]
 
 
-@operation(open_world=True, destructive=False, timeout=BUILDING_S, verify_with="list_models", title="Build a model")
+@operation(**MAKES_A_MODEL, open_world=True, timeout=BUILDING_S, title="Build a model")
 async def build_model(
     flux: FluxParts,
     call: Call,

@@ -17,7 +17,7 @@ from failsoft.tools.flux import work
 from failsoft.tools.flux.conditions import Medium, bounds_to_json, extended
 from failsoft.tools.flux.failures import GapfillInfeasible, MaxComplexityExceeded
 from failsoft.tools.flux.parts import FluxParts
-from failsoft.tools.flux.signatures import BUILDING_S, MediaId, ModelId, NextCall
+from failsoft.tools.flux.signatures import BUILDING_S, MAKES_A_MODEL, MediaId, ModelId, NextCall
 from failsoft.tools.flux.store import ListedModel, listed
 
 
@@ -104,7 +104,7 @@ def next_gapfill_step(
     return error
 
 
-@operation(open_world=False, destructive=False, timeout=BUILDING_S, verify_with="list_models", title="Fill gaps")
+@operation(**MAKES_A_MODEL, open_world=False, timeout=BUILDING_S, title="Fill gaps")
 async def gapfill_model(
     flux: FluxParts,
     call: Call,

@@ -20,7 +20,15 @@ from failsoft.tools.flux.database.database import Database
 from failsoft.tools.flux.database.entries import COMPOUNDS, REACTIONS
 from failsoft.tools.flux.media.checks import BoundsOutOfOrder, InvalidBoundsFormat
 from failsoft.tools.flux.parts import FluxParts
-from failsoft.tools.flux.signatures import LOADING_S, GeneIds, ModelId, Objective, ReactionIds, _ReactionId
+from failsoft.tools.flux.signatures import (
+    LOADING_S,
+    MAKES_A_MODEL,
+    GeneIds,
+    ModelId,
+    Objective,
+    ReactionIds,
+    _ReactionId,
+)
 from failsoft.tools.flux.store import ListedModel, listed
 
 _COMPOUND = re.compile(r"cpd\d{5}")
@@ -107,7 +115,7 @@ Bounds = Annotated[
 ]
 
 
-@operation(open_world=False, destructive=False, timeout=LOADING_S, verify_with="list_models", title="Change a model")
+@operation(**MAKES_A_MODEL, open_world=False, timeout=LOADING_S, title="Change a model")
 async def modify_model(  # noqa: PLR0913, PLR0917 - the arguments that callers give
     flux: FluxParts,
     call: Call,

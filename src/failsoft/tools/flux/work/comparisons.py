@@ -16,10 +16,11 @@ from failsoft.tools.flux.conditions import Conditions
 from failsoft.tools.flux.failures import FbaInfeasible, FbaUnbounded
 from failsoft.tools.flux.store import Recipe
 from failsoft.tools.flux.work.analyses import optimum
+from failsoft.tools.flux.work.diagnosis import unbounded
 from failsoft.tools.flux.work.exchanges import exchanges_of
 from failsoft.tools.flux.work.facts import objective_of
 from failsoft.tools.flux.work.making import model_of, unknown_ids
-from failsoft.tools.flux.work.solver import TROUBLE, ZERO, failure, limit_time, rounded
+from failsoft.tools.flux.work.solver import TROUBLE, ZERO, failure, limit_time, rounded, solve
 from failsoft.tools.flux.workers.worker import progress
 
 _YIELDS = ("carbon_yield_minimum", "carbon_yield_maximum", "mass_yield_minimum", "mass_yield_maximum")
@@ -80,8 +81,9 @@ def production_envelope(recipe: Recipe, conditions: Conditions, names: Sequence[
         raise InvalidParameter.from_violations(violations)
     with model:
         best = optimum(model, recipe, conditions)
-        limit_time(model)
+        _require_limits(model, conditions, names)
         frame = _envelope(model, names, points)
+        limit_time(model)  # a point that ran out of time looks like one without a solution
     sources = frame.carbon_source.iloc[0]
     results = []
     for row in frame.to_dict("records"):
@@ -97,6 +99,21 @@ def production_envelope(recipe: Recipe, conditions: Conditions, names: Sequence[
         "results": results,
     }
     return {"result": result, "warnings": best.warnings}
+
+
+def _require_limits(model: cobra.Model, conditions: Conditions, names: Sequence[str]) -> None:
+    """Refuse reactions whose flux has no limit.
+
+    Raises:
+        FBA_UNBOUNDED: With what has to be bounded.
+    """
+    for name in names:
+        for direction in ("min", "max"):
+            with model:
+                model.objective = name
+                model.objective_direction = direction
+                if solve(model) == "unbounded":
+                    raise unbounded(model, conditions, (name,))
 
 
 def _envelope(model: cobra.Model, names: Sequence[str], points: int) -> Any:

@@ -187,7 +187,7 @@ HOMES = {
     "failsoft.tools.flux.media.checks": "bounds_of",
     "failsoft.tools.flux.signatures": "FluxSettings",
     "failsoft.tools.flux.store": "ModelStore, Recipe",
-    "failsoft.tools.flux.work": "analyses as fba_module",
+    "failsoft.tools.flux.work": "analyses as fba_module, comparisons as comparisons_module",
     "failsoft.tools.flux.work.exchanges": "bounds_under, exchanges_of, use_database",
     "failsoft.tools.flux.work.building.gapfill": "Filling, fill",
     "failsoft.tools.flux.work.building.drafts": "any_of, gene_ids, search as diamond_search",

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from failsoft.tools.flux import Flux
+from tests.doors import Conditions, Medium, Recipe, begin, comparisons_module
 from tests.programs.flux import IN_FLUX
 from tests.tools.flux.lab import AEROBIC, Lab
 from tests.tools.flux.small_data import textbook
@@ -120,3 +121,16 @@ def test_an_envelope_over_a_flux_without_a_limit_names_what_has_to_be_bounded(la
     refused = lab.call(tool, "production_envelope", {"model_id": changed, "reactions": ["SUCDi"]})
     assert refused["error_code"] == "FBA_UNBOUNDED", refused
     assert set(refused["details"]["unlimited_reactions"]) == {"FRD7", "SUCDi"}
+
+
+def test_media_without_growth_are_all_rows_though_not_all_can_be_explained_in_time() -> None:
+    recipe = Recipe.shipped("textbook")
+    dead = Conditions(model_id="m", media_id="empty", medium=Medium({}))
+    begin(None, 3.0)
+    try:
+        rows = comparisons_module.growth_on_media(recipe, [dead] * 300)["result"]["results"]
+    finally:
+        begin(None, None)
+    assert [row["growth"] for row in rows] == [0.0] * 300
+    assert "lacks" in rows[0]["reason"]
+    assert rows[-1]["reason"].endswith("says why.")

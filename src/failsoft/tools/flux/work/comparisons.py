@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -17,12 +18,15 @@ from failsoft.tools.flux.failures import FbaInfeasible, FbaUnbounded
 from failsoft.tools.flux.store import Recipe
 from failsoft.tools.flux.work.analyses import optimum
 from failsoft.tools.flux.work.diagnosis import unbounded
-from failsoft.tools.flux.work.exchanges import exchanges_of
+from failsoft.tools.flux.work.exchanges import apply_conditions, exchanges_of
 from failsoft.tools.flux.work.facts import objective_of
 from failsoft.tools.flux.work.making import model_of, unknown_ids
 from failsoft.tools.flux.work.solver import TROUBLE, ZERO, failure, limit_time, rounded, solve
-from failsoft.tools.flux.workers.worker import progress
+from failsoft.tools.flux.workers.worker import call_deadline, progress
 
+_EXPLAINED = 0.3
+"""Part of the time of a call after which media without growth get no reason of their own: each may take seconds."""
+_UNEXPLAINED = "Nothing flows through the objective; run_fba on this medium says why."
 _YIELDS = ("carbon_yield_minimum", "carbon_yield_maximum", "mass_yield_minimum", "mass_yield_maximum")
 
 
@@ -34,6 +38,8 @@ def growth_on_media(recipe: Recipe, conditions: Sequence[Conditions]) -> dict[st
         COBRAPY_SOLVER_ERROR: The solver gave no answer on one of the media.
     """
     model = model_of(recipe)
+    began = time.monotonic()
+    explained_until = began + _EXPLAINED * (call_deadline() - began)
     rows = []
     said: list[list[str]] = []
     for done, given in enumerate(conditions):
@@ -43,6 +49,9 @@ def growth_on_media(recipe: Recipe, conditions: Sequence[Conditions]) -> dict[st
         row: dict[str, Any] = {"media_id": given.media_id}
         with model:
             try:
+                if time.monotonic() > explained_until and not _carries(model, given):
+                    rows.append({**row, "growth": 0.0, "reason": _UNEXPLAINED})
+                    continue
                 best = optimum(model, recipe, given)
             except FbaInfeasible as error:
                 row |= {"growth": 0.0, "reason": error.message}
@@ -56,6 +65,14 @@ def growth_on_media(recipe: Recipe, conditions: Sequence[Conditions]) -> dict[st
     common = [item for item in said[0] if all(item in others for others in said)] if said else []
     result = {"objective": " + ".join(objective_of(model)), "results": rows, "num_growing": growing}
     return {"result": result, "warnings": common}
+
+
+def _carries(model: cobra.Model, conditions: Conditions) -> bool:
+    """Return whether the objective carries flux, without a search for why it does not."""
+    with model:
+        apply_conditions(model, conditions)
+        verdict = solve(model)
+        return verdict == "unbounded" or (verdict == "optimal" and rounded(model.solver.objective.value) != 0)
 
 
 def production_envelope(recipe: Recipe, conditions: Conditions, names: Sequence[str], points: int) -> dict[str, Any]:

@@ -59,7 +59,6 @@ FLUX = Expected(
         "worker_tasks": 10_000,
         "worker_bytes": 2_000_000_000,
         "templates": (),
-        "builder": "auto",
         "diamond": "diamond",
         "rast_url": None,
         "modelseedpy_python": None,
@@ -68,7 +67,6 @@ FLUX = Expected(
     accepted={
         "tables": ("data/dnngior.whl", Path("data/dnngior.whl")),
         "templates": ("carveme.whl, data", ("carveme.whl", "data")),
-        "builder": ("template", "template"),
         "diamond": ("/opt/diamond", "/opt/diamond"),
         "rast_url": ("https://rast.example/rpc", "https://rast.example/rpc"),
         "modelseedpy_python": ("/opt/seed/bin/python", Path("/opt/seed/bin/python")),
@@ -90,7 +88,6 @@ FLUX = Expected(
         "models_in_memory": "0",
         "worker_tasks": "0",
         "worker_bytes": "1000",
-        "builder": "guess",
         "rast_url": "rast.example",
     },
 )

@@ -102,6 +102,8 @@ def production_envelope(recipe: Recipe, conditions: Conditions, names: Sequence[
         frame = _envelope(model, names, points)
         limit_time(model)  # a point that ran out of time looks like one without a solution
     sources = frame.carbon_source.iloc[0]
+    # The formula of biomass is not what leaves the model: COBRApy's yields of it exceed 1.
+    yields = _YIELDS if all(model.reactions.get_by_id(name).boundary for name in best.names) else ()
     results = []
     for row in frame.to_dict("records"):
         point = {
@@ -109,7 +111,7 @@ def production_envelope(recipe: Recipe, conditions: Conditions, names: Sequence[
             "minimum": _known(row["flux_minimum"]),
             "maximum": _known(row["flux_maximum"]),
         }
-        results.append({**point, **{name: rounded(row[name]) for name in _YIELDS if math.isfinite(row[name])}})
+        results.append({**point, **{name: rounded(row[name]) for name in yields if math.isfinite(row[name])}})
     result = {
         "objective": best.objective,
         "carbon_sources": sources.split(", ") if sources else [],

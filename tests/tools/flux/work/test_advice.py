@@ -7,6 +7,7 @@ import pytest
 from failsoft.tools.flux import Flux
 from tests.programs.flux import IN_FLUX
 from tests.tools.flux.lab import Lab
+from tests.tools.flux.small_data import textbook
 
 pytestmark = IN_FLUX
 
@@ -61,3 +62,24 @@ def test_a_misspelt_name_is_searched_for_as_it_is_meant(lab: Lab, tool: Flux) ->
     error = lab.call(tool, "get_compound_name", {"compound_id": "glucse"})
     assert error["error_code"] == "INVALID_ID_FORMAT"
     assert error["next_step"]["arguments"]["query"].casefold() in {"glucse", "glucose", "d-glucose"}
+
+
+@pytest.mark.parametrize("bounds", [{"glc__D": [-1000, -900]}, {"ac": [500, 1000]}], ids=["uptake", "secretion"])
+def test_a_flux_that_a_medium_forces_is_relaxed_in_the_medium(
+    lab: Lab, tool: Flux, bounds: dict[str, list[float]]
+) -> None:
+    model_id = lab.loaded(tool)
+    media_id = lab.fed(tool, ["glc__D", "o2", "h2o", "pi", "nh4", "h", "ac"], **bounds)
+    error = lab.call(tool, "run_fba", {"model_id": model_id, "media_id": media_id})
+    assert (error["error_code"], error["next_step"]["tool"]) == ("FBA_INFEASIBLE", "build_media")
+    relaxed = lab.call(tool, "build_media", error["next_step"]["arguments"])
+    assert lab.call(tool, "run_fba", {"model_id": model_id, "media_id": relaxed["media_id"]})["growth_rate"] > 0
+
+
+def test_a_demand_of_a_file_is_relaxed_so_far_that_the_model_grows(lab: Lab, rooted: Flux) -> None:
+    model = textbook()
+    model.reactions.ATPM.bounds = (200, 1000)
+    error = lab.call(rooted, "run_fba", {"model_id": lab.read(rooted, model)})
+    assert (error["error_code"], error["next_step"]["tool"]) == ("FBA_INFEASIBLE", "modify_model")
+    relaxed = lab.call(rooted, "modify_model", error["next_step"]["arguments"])
+    assert lab.call(rooted, "run_fba", {"model_id": relaxed["model_id"]})["growth_rate"] > 0

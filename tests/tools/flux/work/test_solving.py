@@ -101,7 +101,8 @@ def test_demands_that_cannot_be_met_are_named_with_what_is_possible(lab: Lab, to
     error = solved(lab, tool, model_id)
     assert (error["error_code"], error["details"]["solver_status"]) == ("FBA_INFEASIBLE", "infeasible")
     (contradiction,) = error["details"]["contradictions"]
-    assert (contradiction["reaction_id"], contradiction["possible"]) == ("ATPM", pytest.approx(175))
+    assert contradiction["reaction_id"] == "ATPM"
+    assert 150 < contradiction["possible"] < 175, "175 would leave nothing for growth"
     relaxed = lab.call(tool, "modify_model", error["next_step"]["arguments"])
     assert lab.call(tool, "run_fba", {"model_id": relaxed["model_id"], "objective": "ATPM"})["success"]
 

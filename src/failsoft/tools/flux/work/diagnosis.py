@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import cobra
@@ -14,7 +14,7 @@ from cobra.util.solver import linear_reaction_coefficients
 
 from failsoft.framework.errors import NextStep
 from failsoft.framework.text import enumerated
-from failsoft.tools.flux.conditions import OPEN, ORGANIC_UPTAKE, Conditions, bounds_to_json, extended
+from failsoft.tools.flux.conditions import OPEN, ORGANIC_UPTAKE, Conditions, bounds_from_json, bounds_to_json, extended
 from failsoft.tools.flux.failures import CobrapySolverError, FbaInfeasible, FbaUnbounded
 from failsoft.tools.flux.store import Recipe
 from failsoft.tools.flux.work.changes import History, Undone, is_filling
@@ -33,6 +33,8 @@ _SEARCHED_S = 10.0
 """Seconds after which the search for causes ends; the result itself is certain."""
 _REPLACED_FROM = 0.5
 """The part of the objective's carbon from which on nutrients replace a source that the model should be able to use."""
+_KEPT: Final = 0.1
+"""The part of the objective, as it is without forced fluxes, that their relaxation leaves room for."""
 _OXYGEN: Final = "cpd00007"
 
 
@@ -146,7 +148,7 @@ def _causes(
         return _Causes(gaps=found.precursors)
     if found.nutrients:
         return _Causes(nutrients=found.nutrients)
-    contradictions = [] if verdict == "optimal" else _contradictions(model)
+    contradictions = _contradictions(model)
     return _Causes(contradictions=contradictions, gaps=() if contradictions else found.precursors)
 
 
@@ -175,7 +177,10 @@ def _shortage(model: cobra.Model, conditions: Conditions) -> Shortage:
 
 
 def _contradictions(model: cobra.Model) -> list[Mapping[str, Any]]:
-    """Return the forced fluxes whose bounds cannot all be met, and the bounds that could: by the least relaxation."""
+    """Return the forced fluxes whose bounds cannot all be met, and fluxes that could: by the least relaxation.
+
+    If there is an objective to maximize that flows without the bounds that force fluxes, a part of that is kept.
+    """
     forced = [reaction for reaction in model.reactions if reaction.lower_bound > 0 or reaction.upper_bound < 0]
     wanted = {reaction.id: reaction.bounds for reaction in forced}
     with model:
@@ -188,9 +193,14 @@ def _contradictions(model: cobra.Model) -> list[Mapping[str, Any]]:
             bounds = {"lb": low} if low > 0 else {"ub": high}
             model.add_cons_vars([lack, model.problem.Constraint(short, name=f"failsoft_met_{reaction.id}", **bounds)])
             prices[lack] = 1.0
+        if not forced or solve(model) != "optimal":
+            return []
+        if model.objective_direction == "max" and (best := model.objective.value) > ZERO:
+            kept = model.problem.Constraint(model.objective.expression, name="failsoft_kept", lb=_KEPT * best)
+            model.add_cons_vars([kept])
         model.objective = model.problem.Objective(0, direction="min")
         model.objective.set_linear_coefficients(prices)
-        if not forced or solve(model) != "optimal":
+        if solve(model) != "optimal":
             return []
         fluxes = fluxes_of(model)
         found: list[Mapping[str, Any]] = [
@@ -221,7 +231,7 @@ def _answer(
     restored = causes.undone.restored if causes.undone is not None else None
     if causes.undone is not None and not causes.contradictions:
         changes = causes.undone.changes
-        is_lethal = is_growth and len(changes) == 1
+        is_lethal = is_growth and len(changes) == 1 and changes[0]["change"] != "bounds"
         why = f": {causes.undone} is lethal" if is_lethal else f"; it would without {causes.undone}"
         step = filling if restored is None else NextStep("modify_model", model_id | restored)
         return (
@@ -235,16 +245,15 @@ def _answer(
     if causes.nutrients:
         named = (f"{item['name']} ({item.get('compound_id', item['exchange'])})" for item in causes.nutrients)
         how = "modify_model" if conditions.medium is None else "build_media"
-        advice = f"Allow the missing uptakes with {how}, then call run_fba again"
+        advice = f"Allow the missing uptakes with {how}, then call again"
         return f": it lacks the uptake of {', '.join(named)}", advice, _feeding(model, conditions, causes.nutrients)
     if causes.contradictions:
         named = (
             f"{item['reaction_id']} within {item['bounds']} (possible: {item['possible']:g})"
             for item in causes.contradictions
         )
-        bounds = {item["reaction_id"]: _including(item["possible"], *item["bounds"]) for item in causes.contradictions}
-        advice = "Relax the forced fluxes with modify_model, then call run_fba again"
-        step = NextStep("modify_model", model_id | (restored or {"bounds": bounds}))
+        step = NextStep("modify_model", model_id | restored) if restored else _relaxing(model, conditions, causes)
+        advice = f"Relax the forced fluxes with {step.tool}, then call again"
         return f": these fluxes are forced and cannot be met: {', '.join(named)}", advice, step
     if causes.gaps:
         parts = enumerated([item["name"] for item in causes.gaps], _NAMED_AT_MOST)
@@ -268,5 +277,26 @@ def _feeding(model: cobra.Model, conditions: Conditions, nutrients: Sequence[Map
     return NextStep("build_media", extended(conditions.medium, new, without=renamed))
 
 
+def _relaxing(model: cobra.Model, conditions: Conditions, causes: _Causes) -> NextStep:
+    """Return the call that relaxes forced fluxes: first those that the model forces, then those of the medium."""
+    index, medium = exchanges_of(model).by_compound, conditions.medium
+    wider = {item["reaction_id"]: _including(item["possible"], *item["bounds"]) for item in causes.contradictions}
+    fed = {} if medium is None else {name: index[name] for name in medium.compounds.keys() & index.keys()}
+    own = wider.keys() - {item.reaction_id for item in fed.values()}
+    if medium is None or own:
+        bounds = {name: pair for name, pair in wider.items() if name in own}
+        return NextStep("modify_model", {"model_id": conditions.model_id, "bounds": bounds})
+    changed = {
+        name: item.oriented(*bounds_from_json(wider[item.reaction_id]))
+        for name, item in fed.items()
+        if item.reaction_id in wider
+    }
+    return NextStep("build_media", extended(replace(medium, compounds={**medium.compounds, **changed}), ()))
+
+
 def _including(flux: float, low: float | None, high: float | None) -> list[float | None]:
-    return [low if low is None else min(low, flux), high if high is None else max(high, flux)]
+    """Return bounds that a flux meets, rounded away from it: as it is, what the solver left out would be missing."""
+    return [
+        math.floor(flux * 1e4) / 1e4 if low is not None and flux < low else low,
+        math.ceil(flux * 1e4) / 1e4 if high is not None and flux > high else high,
+    ]

@@ -12,7 +12,6 @@ from typing import Any, Final, Literal
 import cobra
 from cobra.exceptions import OptimizationError
 from cobra.flux_analysis import flux_variability_analysis, pfba, single_gene_deletion, single_reaction_deletion
-from cobra.util.solver import linear_reaction_coefficients
 from optlang import interface
 
 from failsoft.framework.errors import InvalidParameter
@@ -24,7 +23,7 @@ from failsoft.tools.flux.work.exchanges import apply_conditions, exchanges_of
 from failsoft.tools.flux.work.facts import model_warnings, objective_for, objective_of
 from failsoft.tools.flux.work.making import gene_ids, gene_names, model_of, unknown_ids
 from failsoft.tools.flux.work.network import is_biomass
-from failsoft.tools.flux.work.solver import FLUX_NOISE, fluxes_of, gave_up, limit_time, rounded, solve
+from failsoft.tools.flux.work.solver import FLUX_NOISE, fluxes_of, gave_up, limit_time, rounded, solve, solve_for_traces
 from failsoft.tools.flux.workers.worker import progress
 
 Kind = Literal["genes", "reactions"]
@@ -38,9 +37,6 @@ _GROWTH_AT_MOST = 5.0
 _HOURS_FROM = 3.0
 _HUGE: Final = 1e7
 """Replaces infinite bounds; from a tenth on, a flux has no limit: in a loop one may be a multiple of another."""
-_TRACE: Final = 1e-4
-"""An optimum below it may be far from optimal: the solver's tolerance is for reduced costs, too."""
-_MAGNIFIED: Final = 1e3
 _DELETIONS: Final[Mapping[Kind, Callable[..., Any]]] = {
     "genes": single_gene_deletion,
     "reactions": single_reaction_deletion,
@@ -192,8 +188,8 @@ def optimum(model: cobra.Model, recipe: Recipe, conditions: Conditions) -> Optim
     verdict = solve(model)
     if verdict == "unbounded":
         raise unbounded(model, conditions, names)
-    if verdict == "optimal" and abs(model.solver.objective.value) < _TRACE:
-        _solve_for_a_trace(model)
+    if verdict == "optimal":
+        solve_for_traces(model)
     value = rounded(model.solver.objective.value) if verdict == "optimal" else 0.0
     if verdict != "optimal" or not (value or is_minimum):
         raise infeasible(model, recipe, conditions, names, verdict, unusable=applied.unused)
@@ -201,25 +197,6 @@ def optimum(model: cobra.Model, recipe: Recipe, conditions: Conditions) -> Optim
     growth = rounded(sum(item.forward_variable.primal - item.reverse_variable.primal for item in biomass))
     said = [*applied.warnings, *model_warnings(model)]
     return Optimum(names, value, growth if biomass else None, is_minimum, is_own, said)
-
-
-def _solve_for_a_trace(model: cobra.Model) -> None:
-    """Solve once more with a larger objective, and from there with the model's own.
-
-    Where biomass has 2e-6 of a cofactor, more growth changes the flux that makes it by less than the solver notices.
-    """
-    objective = model.solver.objective
-    own = {
-        variable: sign * weight
-        for item, weight in linear_reaction_coefficients(model).items()
-        for variable, sign in ((item.forward_variable, 1.0), (item.reverse_variable, -1.0))
-    }
-    try:
-        objective.set_linear_coefficients({variable: _MAGNIFIED * weight for variable, weight in own.items()})
-        solve(model)
-    finally:
-        objective.set_linear_coefficients(own)
-    solve(model)
 
 
 def _limiting(model: cobra.Model, best: Optimum) -> Iterator[dict[str, Any]]:

@@ -20,7 +20,7 @@ PROTEIN = "MRVLKFGGTSVANAERFLRVADILESNARQGQVATVLSAPAKITNHLVAM"
 class Stocked(Flux):
     """The toolset, and a way to put any model on its shelf."""
 
-    @operation(open_world=False, destructive=False)
+    @operation(open_world=False, destructive=False, effects=True)
     async def shelve(self, call: CallContext, base: dict[str, Any]) -> dict[str, str]:
         """Keep a model that is made of this."""
         return {"model_id": (await self.models.add_model(call, Recipe(base), {})).model_id}

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import assume, given, strategies as st
 
 from failsoft import SearchError
 from tests.doors import ACCEPTED, parse_query, plain_words
@@ -197,6 +197,7 @@ def test_the_plain_words_of_any_query_are_a_query_or_nothing(query: str) -> None
 
 @given(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=20))
 def test_a_word_of_any_script_finds_itself(word: str) -> None:
+    assume(word not in {"AND", "OR", "NOT"})
     with sqlite3.connect(":memory:") as connection:
         connection.execute(
             'CREATE VIRTUAL TABLE pages USING fts5 (text, tokenize = "porter unicode61 remove_diacritics 2")'

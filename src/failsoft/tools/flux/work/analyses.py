@@ -92,7 +92,7 @@ def run_fba(recipe: Recipe, conditions: Conditions) -> dict[str, Any]:
         limiting = list(islice(_limiting(model, best), _NAMED_AT_MOST))
         total = {}
         if conditions.pfba:
-            fluxes, total["total_flux"] = _parsimonious(model)
+            fluxes, total["total_flux"] = parsimonious(model)
     active = [(name, flux) for name, flux in fluxes.items() if abs(flux) > conditions.threshold]
     active.sort(key=lambda item: (-round(abs(item[1]), 6), item[0]))  # equal ones differ in the last digits
     result = {
@@ -222,7 +222,7 @@ def _limiting(model: cobra.Model, best: Optimum) -> Iterator[dict[str, Any]]:
             yield exchange.described(uptake=rounded(uptake))
 
 
-def _parsimonious(model: cobra.Model) -> tuple[dict[str, float], float]:
+def parsimonious(model: cobra.Model) -> tuple[dict[str, float], float]:
     """Return the fluxes with the smallest sum at the optimum, and that sum."""
     limit_time(model)
     try:

@@ -16,12 +16,12 @@ from failsoft.framework.errors.violations import Violation
 from failsoft.tools.flux.conditions import Conditions
 from failsoft.tools.flux.failures import FbaInfeasible, FbaUnbounded
 from failsoft.tools.flux.store import Recipe
-from failsoft.tools.flux.work.analyses import optimum
+from failsoft.tools.flux.work.analyses import optimum, parsimonious
 from failsoft.tools.flux.work.diagnosis import unbounded
 from failsoft.tools.flux.work.exchanges import apply_conditions, exchanges_of
 from failsoft.tools.flux.work.facts import objective_of
 from failsoft.tools.flux.work.making import model_of, unknown_ids
-from failsoft.tools.flux.work.solver import TROUBLE, ZERO, failure, limit_time, rounded, solve
+from failsoft.tools.flux.work.solver import FLUX_NOISE, TROUBLE, ZERO, failure, limit_time, rounded, solve
 from failsoft.tools.flux.workers.worker import call_deadline, progress
 
 _EXPLAINED = 0.3
@@ -99,9 +99,9 @@ def production_envelope(recipe: Recipe, conditions: Conditions, names: Sequence[
     with model:
         best = optimum(model, recipe, conditions)
         _require_limits(model, conditions, names)
-        frame = _envelope(model, names, points)
+        sources = _carbon_sources(model)
+        frame = _envelope(model, names, points, sources)
         limit_time(model)  # a point that ran out of time looks like one without a solution
-    sources = frame.carbon_source.iloc[0]
     # The formula of biomass is not what leaves the model: COBRApy's yields of it exceed 1.
     yields = _YIELDS if all(model.reactions.get_by_id(name).boundary for name in best.names) else ()
     results = []
@@ -114,7 +114,7 @@ def production_envelope(recipe: Recipe, conditions: Conditions, names: Sequence[
         results.append({**point, **{name: rounded(row[name]) for name in yields if math.isfinite(row[name])}})
     result = {
         "objective": best.objective,
-        "carbon_sources": sources.split(", ") if sources else [],
+        "carbon_sources": sources,
         "results": results,
     }
     return {"result": result, "warnings": best.warnings}
@@ -135,14 +135,25 @@ def _require_limits(model: cobra.Model, conditions: Conditions, names: Sequence[
                     raise unbounded(model, conditions, (name,))
 
 
-def _envelope(model: cobra.Model, names: Sequence[str], points: int) -> Any:
+def _carbon_sources(model: cobra.Model) -> list[str]:
+    """Return the exchanges that take up carbon where the sum of fluxes is smallest: other optima have needless ones."""
+    fluxes, _ = parsimonious(model)
+    return [
+        item.reaction_id
+        for item in exchanges_of(model).exchanges
+        if (fluxes[item.reaction_id] if item.is_reversed else -fluxes[item.reaction_id]) > FLUX_NOISE
+        and any("C" in metabolite.elements for metabolite in model.reactions.get_by_id(item.reaction_id).metabolites)
+    ]
+
+
+def _envelope(model: cobra.Model, names: Sequence[str], points: int, sources: Sequence[str]) -> Any:
     """Return COBRApy's table, computed in this process alone."""
     configuration = cobra.Configuration()
     processes, configuration.processes = configuration.processes, 1
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # points without a solution are empty in the table
-            return envelope_of_cobra(model, list(names), points=points)
+            return envelope_of_cobra(model, list(names), carbon_sources=list(sources), points=points)
     except cobra.exceptions.OptimizationError as error:
         raise failure(TROUBLE, f"no range of {', '.join(names)}: {error}") from error
     finally:

@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.toolset import BaseTool
-from failsoft.framework.errors import ConfigurationError, ToolError
+from failsoft.framework.errors import ConfigurationError
 from failsoft.tools.files import name_roots
 from failsoft.tools.flux.conditions import Conditions
 from failsoft.tools.flux.database.database import Database
@@ -105,13 +105,8 @@ class FluxParts(BaseTool):
         Raises:
             ToolError: What the task raised; it has changed nothing.
         """
-        try:
-            file = await call.bound.threads.run(self.database.file)
-            prepared = partial(with_database, file, partial(task, *arguments, **named))
-            answer = await self.workers.run(call, prepared)
-        except ToolError as error:
-            error.effect = error.effect or "none"
-            raise
+        file = await call.bound.threads.run(self.database.file)
+        answer = await self.workers.run(call, partial(with_database, file, partial(task, *arguments, **named)))
         if isinstance(answer, dict):
             for warning in answer.get("warnings", ()):
                 call.warn(warning)

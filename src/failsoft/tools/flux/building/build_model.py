@@ -135,16 +135,12 @@ async def build_model(
     The proteins are compared with those of published models; annotate_with_rast has ModelSEEDpy build instead.
     """
     request = _Request(protein_sequences, fasta_path, template, annotate_with_rast, skip_invalid)
-    try:
-        # Here and not as a check of arguments: a file is parsed once, in a thread.
-        proteins = await call.bound.threads.run(lambda: _accepted(flux, call, request))
-        for warning in warnings_of(proteins):
-            call.warn(warning)
-        by = _from_functions if annotate_with_rast else _from_proteins
-        built = await by(flux, call, proteins, template, model_name)
-    except ToolError as error:
-        error.effect = error.effect or "none"
-        raise
+    # Here and not as a check of arguments: a file is parsed once, in a thread.
+    proteins = await call.bound.threads.run(lambda: _accepted(flux, call, request))
+    for warning in warnings_of(proteins):
+        call.warn(warning)
+    by = _from_functions if annotate_with_rast else _from_proteins
+    built = await by(flux, call, proteins, template, model_name)
     facts = {**built["facts"], "growth_on_complete_medium": built["growth"]}
     record = await flux.models.add_model(call, Recipe(built["base"]), facts, name=model_name)
     counted = {"num_proteins": len(proteins.sequences), "num_recognized": built["recognized"]}
@@ -197,7 +193,7 @@ def _accepted(flux: FluxParts, call: Call, request: _Request) -> Proteins:
 def _given(flux: FluxParts, request: _Request) -> Proteins:
     if request.path is None:
         if not request.sequences:
-            raise EmptyProteinSequences(effect="none")
+            raise EmptyProteinSequences
         return Proteins(request.sequences)
     if request.sequences:
         violation = Violation(

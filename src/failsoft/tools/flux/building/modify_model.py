@@ -165,9 +165,7 @@ def _nothing_to_change(given: Mapping[str, Any]) -> InvalidParameter:
         message=f"nothing to change; give at least one of {', '.join(given)}",
         expected="one of " + ", ".join(given),
     )
-    refused = InvalidParameter.from_violations([violation])
-    refused.effect = "none"
-    return refused
+    return InvalidParameter.from_violations([violation])
 
 
 def _require_order(bounds: Mapping[str, Sequence[float | None]], reactions: Sequence[NewReaction]) -> None:
@@ -198,7 +196,6 @@ def _require_order(bounds: Mapping[str, Sequence[float | None]], reactions: Sequ
                 Violation(path=path, reason="range", message="the lower bound is above the upper bound")
                 for path in wrong
             ],
-            effect="none",
         )
 
 

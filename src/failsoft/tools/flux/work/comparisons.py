@@ -49,17 +49,15 @@ def growth_on_media(recipe: Recipe, conditions: Sequence[Conditions]) -> dict[st
         row: dict[str, Any] = {"media_id": given.media_id}
         with model:
             try:
-                if time.monotonic() > explained_until and not _carries(model, given):
-                    rows.append({**row, "growth": 0.0, "reason": _UNEXPLAINED})
-                    continue
-                best = optimum(model, recipe, given)
+                is_late = time.monotonic() > explained_until
+                best = None if is_late and not _carries(model, given) else optimum(model, recipe, given)
             except FbaInfeasible as error:
                 row |= {"growth": 0.0, "reason": error.message}
             except FbaUnbounded as error:
                 row |= {"growth": None, "reason": error.message}
             else:
-                row["growth"] = rounded(best.value)
-                said.append(best.warnings)
+                row |= {"growth": 0.0, "reason": _UNEXPLAINED} if best is None else {"growth": rounded(best.value)}
+                said += [] if best is None else [best.warnings]
         rows.append({**row, "unused_compounds": unused} if unused else row)
     growing = sum(row["growth"] is not None and row["growth"] > ZERO for row in rows)
     common = [item for item in said[0] if all(item in others for others in said)] if said else []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 if TYPE_CHECKING:
     import asyncio
 
+    from failsoft.framework.answer.candidates import FailedReference
     from failsoft.framework.answer.failure import Governance
     from failsoft.framework.answer.response import RecoveryReceipt
     from failsoft.framework.call.bound import Toolbox
@@ -182,16 +183,6 @@ class CallScope:
 
 
 NO_SCOPE = CallScope()
-
-
-@dataclass(frozen=True, slots=True)
-class FailedReference:
-    """An argument whose look-up found nothing: the error, the location, the kind of name, and the value."""
-
-    error: ToolError
-    path: str
-    kind: str
-    value: Any
 
 
 @dataclass(slots=True, eq=False)

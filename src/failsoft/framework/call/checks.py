@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from failsoft.framework.answer.candidates import FailedReference
 from failsoft.framework.arguments.marks import NameKind, Parameter, under_own_names
-from failsoft.framework.call import CallContext, FailedReference
+from failsoft.framework.call import CallContext
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Proceed, Step
 from failsoft.framework.call.operation import Operation
@@ -312,8 +313,7 @@ def validate(joined: Sequence[Check] = ()) -> Step:
 def _use_on(loop: asyncio.AbstractEventLoop, call: Call) -> LoopUse:
     """Move the toolset of a call to this event loop, and count the call.
 
-    Locks, queues and caches of a toolset belong to the loop of its calls. A loop that was stopped or closed in the
-    middle of its calls does not count.
+    Its locks, queues and caches belong to the loop of its calls, unless that was stopped or closed in their middle.
 
     Raises:
         CONFIG_ERROR: The toolset has calls on another event loop.

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from failsoft.framework.answer.candidates import closest_or_listed, is_unrelated, without_guesses
 from failsoft.framework.answer.failure import EFFECTS, Failure, governance_of
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.next_step import NextCall, choose
 from failsoft.framework.call.rerun import stop_reason_of
 from failsoft.framework.clock import new_id, utc_timestamp
 from failsoft.framework.errors import NextStep, ToolError, UnknownError, UnknownTool
-from failsoft.framework.errors.corrections import how_far, near_names
 from failsoft.framework.errors.violations import Violation, collapsed, once_each
 from failsoft.framework.logs.logs import log_broken
 from failsoft.framework.normalize.outcomes import type_name
@@ -22,10 +22,8 @@ from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.safe.redaction import redact, redact_paths, withhold_contents
 from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.safe.tracebacks import stack_of
-from failsoft.framework.text import bounded, is_named, named, quoted
+from failsoft.framework.text import bounded, named
 
-_CANDIDATE_SHOWN = 80
-_CANDIDATES_AT_MOST = 3
 _NAMED_AT_MOST = 3
 _ADVICE_AT_MOST = 1_000
 _TEXT_AT_MOST = 2_000
@@ -64,15 +62,16 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
     error_id = error_id or new_id()
     detail = settings.detail_level
     faults = error.violations[:_VIOLATIONS_AT_MOST]
-    violations, guesses = _without_guesses(faults, call) if faults else (faults, [])
+    violations, guesses = without_guesses(faults, bound.name_kinds) if faults else (faults, [])
+    failed = call.told.failed_reference
     own = [*error.own_suggestions(), *guesses]
     if own:
-        own = [text for text in own if not _is_unrelated(text, error, call)]
+        own = [text for text in own if not is_unrelated(text, error, failed)]
     hints = error.rendered_hints()
     shown = list(dict.fromkeys(own if own or violations or step else hints))[:_SUGGESTIONS_AT_MOST]
     limit = call.toolset.message_at_most
     headline = _sentence(error.message, limit)
-    near = "" if step is not None else _candidates(error, guesses, call, headline)
+    near = "" if step is not None else closest_or_listed(error, guesses, failed, headline)
     advice = _advise(error, call, chosen, error_id)
     given = [f"{headline} {near}" if near else headline, *shown, *hints]
     for item in violations:
@@ -210,61 +209,6 @@ def _changes(violations: Sequence[Violation], said: str) -> str:
     if fault.path and (name := named(fault.path)) not in said:
         return f"{verb} {name}"
     return f"{verb} it"
-
-
-def _without_guesses(violations: Sequence[Violation], call: Call) -> tuple[tuple[Violation, ...], list[str]]:
-    """Move suggested ids and handles from the violations to the candidates: a similar id means something else."""
-    for item in violations:  # a comprehension costs as much as ten rounds of this
-        if item.reason == "reference":
-            break
-    else:
-        return tuple(violations), []
-    kept, guesses = [], []
-    for item in violations:
-        if item.reason == "reference" and item.suggestion is not None and not _is_spelled(item, call):
-            guesses.append(str(item.suggestion))
-            item = replace(item, suggestion=None)  # noqa: PLW2901 - the same fault, without the guess
-        kept.append(item)
-    return tuple(kept), guesses
-
-
-def _is_spelled(item: Violation, call: Call) -> bool:
-    return call.bound.name_kinds.get(item.path.partition(".")[0]) == "spelled"
-
-
-def _is_unrelated(text: str, error: ToolError, call: Call) -> bool:
-    """Return whether a suggestion is an id or handle that has nothing in common with the one that was looked up."""
-    failed = call.told.failed_reference
-    if failed is None or failed.error is not error or any(map(str.isspace, text)):
-        return False
-    kind: Any = failed.kind
-    return kind != "spelled" and how_far(failed.value, text, what="reference", changes=False, kind=kind) == "drop"
-
-
-def _candidates(error: ToolError, guesses: list[str], call: Call, headline: str) -> str:
-    """Return in words the suggestions that are names and not sentences, the near ones only where there are any."""
-    if error.category not in {"not_found", "invalid_argument"} or not (error.suggestions or guesses):
-        return ""
-    failed = call.told.failed_reference
-    is_spelled = failed is not None and failed.error is error and failed.kind == "spelled"
-    texts = [str(item) for item in error.suggestions]
-    named = [text for text in texts if is_spelled or not any(map(str.isspace, text))]
-    named = [text for text in named if not _is_unrelated(text, error, call)]
-    near: list[str] = []
-    if failed is not None and failed.error is error and isinstance(failed.value, str):
-        near = near_names(failed.value, named)
-    texts = [*(near or named), *guesses]
-    names = [text for text in texts if 0 < len(text) <= _CANDIDATE_AT_MOST and text[-1] not in ".?!:"]
-    return _near_or_listed(names, headline, are_near=bool(near or guesses))
-
-
-def _near_or_listed(candidates: Sequence[str], headline: str, *, are_near: bool) -> str:
-    """Return the candidates that the headline does not name yet: `Closest: "guide/intro.mdx".`."""
-    if not candidates:
-        return ""
-    unnamed = [item for item in candidates[:_CANDIDATES_AT_MOST] if not is_named(item, headline)]
-    title = "Closest" if are_near else "Candidates"
-    return f"{title}: {', '.join(quoted(item, _CANDIDATE_SHOWN) for item in unnamed)}." if unnamed else ""
 
 
 def _toolset_facts(error: ToolError, call: Call) -> Mapping[str, Any] | None:

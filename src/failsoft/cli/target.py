@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 import os
 import tomllib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -13,6 +14,7 @@ from urllib.parse import urlsplit
 
 from failsoft.cli.errors import usage
 from failsoft.framework.call.toolset import BaseTool
+from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.errors import ConfigurationError, ToolError, Unauthenticated, Unavailable
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.settings import Settings
@@ -227,6 +229,40 @@ def with_store(work: Callable[[Backend, str], Awaitable[T]]) -> T:
             await backend.close()
 
     return asyncio.run(run())
+
+
+async def audited(operation: str, *, tool: str = "", principal: str = "", **about: Any) -> None:
+    """Write a change that an operator makes on the command line to the audit log, if the settings name one.
+
+    Args:
+        operation: What is done, such as `state open`.
+        tool: The toolset that it is about, if it is about one.
+        principal: Who decides; by default the user of this process.
+        about: Further keys of the entry.
+
+    Raises:
+        AUDIT_LOG_FAILED: The entry cannot be written.
+        AUDIT_LOCK_FAILED: Another process held the log for too long.
+    """
+    from failsoft.framework.audit.trail import AuditLog  # noqa: PLC0415 - `failsoft --help` needs none of it
+
+    log = AuditLog.from_settings(Settings.load())
+    if log is None:
+        return
+    seed = {"code": None, "error_code": None, "cause": None, "tool_name": operation}
+    entry = {"event": "success", "effect": "applied", "timestamp": utc_timestamp(), "operation": operation}
+    named = {"tool": tool} if tool else {}
+    await log.record({**seed, **entry, **named, "principal": principal or f"operator:{_user()}", **about})
+
+
+def _user() -> str:
+    """Return the name of the user of this process, that behind `sudo` too."""
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):  # no such user, as in containers
+        name = str(os.getuid())
+    behind = os.environ.get("SUDO_USER")
+    return f"{name} ({behind})" if behind and behind != name else name
 
 
 def find_project(start: Path | None = None) -> ConfiguredProject | None:

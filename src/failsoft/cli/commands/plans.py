@@ -12,7 +12,7 @@ import typer
 from failsoft.cli.errors import missing, usage
 from failsoft.cli.options import AsJson, beginning
 from failsoft.cli.screen import Screen
-from failsoft.cli.target import with_store
+from failsoft.cli.target import audited, with_store
 from failsoft.framework.errors import ConfigurationError, NotFound
 from failsoft.framework.state.backend import Backend
 from failsoft.framework.state.records import Records
@@ -106,20 +106,12 @@ def withdraw(plan_hash: Hash, *, root: Folder = None) -> None:
 
 def _finish(outcome: str, plan: Plan, *, done: str) -> None:
     """Print what became of a decision, and record it in the audit log of the server if the settings name one."""
-    from failsoft.framework.audit.trail import AuditLog  # noqa: PLC0415 - `failsoft --help` needs none of it
-    from failsoft.framework.clock import utc_timestamp  # noqa: PLC0415 - the same
-    from failsoft.framework.settings import Settings  # noqa: PLC0415 - the same
-
     if outcome == "missing":
         raise _unknown(plan.plan_hash)
     _show(plan, state=done)
-    log = AuditLog.from_settings(Settings.load())
-    if log is not None:
-        operation = "approve_plan" if done == "approved" else "withdraw_plan"
-        names = {"tool": "workspace", "operation": operation, "tool_name": operation, "principal": _PERSON}
-        about = {"workspace_root": plan.workspace_root, "plan_hash": plan.plan_hash, "event": "success"}
-        seed = {"code": None, "error_code": None, "cause": None, "effect": "applied", "timestamp": utc_timestamp()}
-        asyncio.run(log.record({**seed, **about, **names}))
+    operation = "approve_plan" if done == "approved" else "withdraw_plan"
+    about = {"workspace_root": plan.workspace_root, "plan_hash": plan.plan_hash}
+    asyncio.run(audited(operation, tool="workspace", principal=_PERSON, **about))
 
 
 def _show(plan: Plan, *, state: str = "", whole: bool = False) -> None:

@@ -12,10 +12,11 @@ import typer
 from failsoft.cli.errors import missing
 from failsoft.cli.options import AsJson, beginning
 from failsoft.cli.screen import Screen
-from failsoft.cli.target import with_store
+from failsoft.cli.target import audited, with_store
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.state.backend import Backend, Record
 from failsoft.framework.state.steps import Steps, forgotten
+from failsoft.recovery.idempotency.keys import key_id
 from failsoft.recovery.strategies.circuit_steps import force
 
 
@@ -31,7 +32,7 @@ Name = Annotated[
     str,
     typer.Argument(
         metavar="NAME",
-        help="A name as `failsoft state list` shows it; * for anything.",
+        help="A name as `failsoft state list` shows it, or an idempotency key as it was sent; * for anything.",
         autocompletion=_complete_names,
     ),
 ]
@@ -40,6 +41,7 @@ MaybeName = Annotated[
     typer.Argument(metavar="NAME", help="Only records with this name; * for all.", autocompletion=_complete_names),
 ]
 _WINDOW_S, _OPEN_S = 10.0, 5.0
+_NAMED_AT_MOST = 20
 _LISTING = "failsoft state list"
 
 
@@ -92,6 +94,7 @@ def forget(name: Name) -> None:
         if not keys:
             known = [entry.name for entry in entries]
             raise missing(kind="record", name=name, known=known, command="failsoft state forget {}", listing=_LISTING)
+        await audited("state forget", facts={"name": name, "records": keys[:_NAMED_AT_MOST], "count": len(keys)})
         for key in keys:
             await Steps(store).run(forgotten, key)
         return keys
@@ -116,6 +119,7 @@ def _force(name: str, state: str, command: str, *, held: bool) -> None:
                 kind="breaker", name=name, known=known, command=f"failsoft state {command} {{}}", listing=_LISTING
             )
         keys = keys or [f"{prefix}breaker:{name}"]
+        await audited(f"state {command}", facts={"name": name, "breakers": keys[:_NAMED_AT_MOST]})
         for key in keys:
             await Steps(store).run(force, key, state, int(held), _WINDOW_S, _OPEN_S)
         return keys
@@ -163,7 +167,12 @@ class _StoredKey:
         return f"{value.get('name') or value.get('phase') or ''}{held}"
 
     def is_named(self, name: str) -> bool:
-        """Return whether a name is that of the record, `kind:name` or its key; `*` matches anything."""
+        """Return whether a name is that of the record, `kind:name`, its key, or the idempotency key that a client sent.
+
+        `*` matches anything.
+        """
+        if self.kind == "key" and isinstance(self.value, dict) and self.value.get("key") == key_id(name):
+            return True
         texts = (self.name, f"{self.kind}:{self.name}", self.key)
         return any(fnmatch.fnmatchcase(text, name) for text in texts)
 

@@ -97,6 +97,11 @@ def record_key(call: Call, key: str) -> str:
     return f"key:{call.operation}:{hashlib.sha256(whole).hexdigest()}"
 
 
+def key_id(key: str) -> str:
+    """Return the hash by which the records of a key are found, whoever sent it."""
+    return hashlib.sha256(key.encode(errors="replace")).hexdigest()[:16]
+
+
 def state_key(settings: Settings, records: Records) -> bytes:
     """Return the key of the hashes that a store gets; empty if they have none (ADR 0022).
 

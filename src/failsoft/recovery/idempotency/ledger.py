@@ -1,8 +1,8 @@
 """The ledger of keyed calls: the phases of a record, who may do its work, and what its owner reports.
 
-A record holds `phase`, `owner` (the token of the call that does the work), `arguments` (a hash of each), `until` (the
-end of the lease), `end` (when the record expires), `effects` (JSON: what `call.effect` has marked) and `outcome`
-(JSON). `claim` and `report` are its only steps, and pure.
+A record holds `key` (a hash of the key alone, by which an operator finds it), `phase`, `owner` (the token of the call
+that does the work), `arguments` (a hash of each), `until` (the end of the lease), `end` (when the record expires),
+`effects` (JSON: what `call.effect` has marked) and `outcome` (JSON). `claim` and `report` are its only steps, and pure.
 """
 
 from __future__ import annotations
@@ -109,6 +109,7 @@ class Claimant:
         begins: The phase in which it begins: `ACCEPTED` or `RUNNING`.
         lease_s: The length of its lease, in seconds.
         ttl_s: How long the record is kept once it is settled, in seconds.
+        key_id: The hash of the key as the caller sent it.
     """
 
     token: str
@@ -116,6 +117,7 @@ class Claimant:
     begins: Phase
     lease_s: float
     ttl_s: float
+    key_id: str = ""
 
     @property
     def held_s(self) -> float:
@@ -125,7 +127,13 @@ class Claimant:
     def record(self, now: float, effects: str) -> State:
         """Return a new record of this call with the effects that were marked, as JSON."""
         phase = Phase.EFFECT if effects else self.begins
-        held = {"phase": phase, "owner": self.token, "arguments": self.arguments.text, "effects": effects}
+        held = {
+            "key": self.key_id,
+            "phase": phase,
+            "owner": self.token,
+            "arguments": self.arguments.text,
+            "effects": effects,
+        }
         return {**held, "outcome": "", "until": now + self.lease_s, "end": now + self.held_s}
 
 

@@ -35,6 +35,7 @@ from failsoft.recovery.idempotency.keys import (
     checked_key,
     conflict,
     derived_key,
+    key_id,
     record_key,
     state_key,
 )
@@ -175,7 +176,7 @@ class _KeyedCalls:
             self._key = state_key(call.bound.settings, self._records)
         record = record_key(call, key)
         hashes = KeyedHashes(call, record, self._key)
-        ours = Claimant(new_owner(), hashes, begins, self._options.lease_s, self._options.ttl_s)
+        ours = Claimant(new_owner(), hashes, begins, self._options.lease_s, self._options.ttl_s, key_id(key))
         return _KeyedWork(record, ours, made_of)
 
     async def _claim(self, work: _KeyedWork, call: Call, dead: str) -> Claimed:

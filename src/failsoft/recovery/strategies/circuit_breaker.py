@@ -154,7 +154,8 @@ async def _admitted(circuit: Circuit, lease_s: float, call: Call) -> CircuitAdmi
         return admission
     call.tell(stop_reason="circuit_open")
     wait_s, details = shown_wait_s(admission.wait_s), {"dependency": circuit.dependency}
-    raise CircuitOpen(retry_after_seconds=wait_s, effect=call.effect_of(call.error), details=details)
+    message = "An operator has stopped calls to the service behind this tool." if admission.is_held else None
+    raise CircuitOpen(message, retry_after_seconds=wait_s, effect=call.effect_of(call.error), details=details)
 
 
 def _is_counted(error: ToolError) -> bool:
@@ -184,11 +185,15 @@ class CircuitView:
 
 @dataclass(frozen=True, slots=True)
 class CircuitAdmission:
-    """Whether a call is admitted: `wait_s` is None if so, else the seconds to wait; `token` marks a probe."""
+    """Whether a call is admitted: `wait_s` is None if so, else the seconds to wait; `token` marks a probe.
+
+    `is_held` is true if an operator has forced the circuit open.
+    """
 
     era: int
     token: str = ""
     wait_s: float | None = None
+    is_held: bool = False
 
 
 class Circuit:
@@ -238,7 +243,8 @@ class Circuit:
         self._enter(state, era, "a probe goes" if verdict == "probe" else "found so")
         if verdict == "go":
             return self.current
-        return CircuitAdmission(era, token) if verdict == "probe" else CircuitAdmission(era, wait_s=wait_s)
+        is_probe = verdict == "probe"
+        return CircuitAdmission(era, token if is_probe else "", None if is_probe else wait_s, verdict == "held")
 
     async def ended(self, admission: CircuitAdmission, *, failed: bool, slow: bool, calls: int = 1) -> None:
         """Report the outcome of an admitted call."""

@@ -16,6 +16,8 @@ from failsoft.framework.state.backend import KEPT, Changed, State
 
 SLOTS: Final = 10
 """Parts of the window; outcomes leave it one part at a time."""
+HELD_WAIT_S: Final = 60.0
+"""The wait that callers are told while an operator holds a circuit open: nobody knows how long that takes."""
 _RECENT_CALLS: Final = 20
 _RECENT_Z: Final = 3.3
 """The newest slots with that many calls can open the circuit as well, at that z-score. Under dense traffic the earlier
@@ -88,7 +90,9 @@ def admit(
     window_s: float,
     open_s: float,
 ) -> Changed:
-    """Decide on one call; the answer is a verdict (`go`, `probe`, `wait`), the name, the era, and the wait in seconds.
+    """Decide on one call; the answer is a verdict, the name, the era, and the wait in seconds.
+
+    The verdict is `go`, `probe`, `wait`, or `held` if an operator has forced the circuit open.
 
     Args:
         state: The state of the circuit.
@@ -106,7 +110,7 @@ def admit(
             _count(state, now, now, (calls, 0, 0), window_s)
         answer = ("go", 0.0)
     elif state["held"]:
-        answer = ("wait", open_s)
+        answer = ("held", HELD_WAIT_S)
     elif now < state["until"]:
         if state["name"] == "open" and state["until"] - now > state["break_s"] > 0:
             state["until"] = now + state["break_s"]  # opened by a replica whose clock is ahead

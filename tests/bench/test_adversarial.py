@@ -22,8 +22,8 @@ GOALS = {
     **dict.fromkeys(
         ("wrong writes", "misled reads", "next calls that fail", "accepted writes", "accepted reads"), "<= 0"
     ),
-    "harmless reads cured": ">= 95",
-    "harmless writes cured or named": ">= 95",
+    "harmless reads cured": ">= 98",
+    "harmless writes cured or named": ">= 98",
     "obeyed": "",
     "played": "",
 }
@@ -83,8 +83,9 @@ def step(tool: str, arguments: dict[str, Any]) -> str:
     return f"{tool} was refused.\nNext: {tool} {json.dumps(arguments)}"
 
 
-def test_every_case_of_the_open_set_is_right_in_itself(bench: SimpleNamespace) -> None:
-    trades = bench.sets.load("open")
+@pytest.mark.parametrize(("chosen", "at_least"), [("open", 12)])
+def test_every_case_of_a_set_is_right_in_itself(bench: SimpleNamespace, chosen: str, at_least: int) -> None:
+    trades = bench.sets.load(chosen)
     wrong, kinds = [], set()
     for trade in trades:
         cases = bench.sets.cases_of(trade)
@@ -92,7 +93,7 @@ def test_every_case_of_the_open_set_is_right_in_itself(bench: SimpleNamespace) -
         kinds |= {case.kind for case in cases}
     assert wrong == []
     assert kinds == {*bench.cases.KINDS}
-    assert len(trades) >= 12
+    assert len(trades) >= at_least
 
 
 def test_the_held_out_set_is_read_from_its_archive(
@@ -117,8 +118,9 @@ def test_the_held_out_set_that_ships_is_the_one_that_was_written_unseen(bench: S
     assert sum(len(bench.sets.cases_of(trade)) for trade in trades) >= 2_000
 
 
-def test_every_call_that_is_meant_succeeds_on_three_servers(bench: SimpleNamespace) -> None:
-    assert asyncio.run(bench.sets.check(bench.bank.TRADE)) == []
+@pytest.mark.parametrize("chosen", ["open"])
+def test_every_call_that_is_meant_succeeds_on_three_servers(bench: SimpleNamespace, chosen: str) -> None:
+    assert asyncio.run(bench.sets.check(bench.sets.load(chosen)[0])) == []
 
 
 def test_a_case_that_is_no_fault_or_that_nobody_understands_is_found(bench: SimpleNamespace) -> None:
@@ -197,14 +199,16 @@ def test_the_reader_of_the_object_obeys_steps_suggestions_and_advice_to_leave_ou
 
 
 def test_no_case_is_lost_and_every_goal_is_stated(bench: SimpleNamespace) -> None:
-    figures = run_benchmark("adversarial", "--server", "bank", "--ours", "--every", "12")
+    trades = [trade for trade in bench.sets.load("open") if trade.name in {"bank", "tax"}]
+    named = [word for trade in trades for word in ("--server", trade.name)]
+    figures = run_benchmark("adversarial", *named, "--ours", "--every", "24", "--jobs", "2")
     assert {name: one["goal"] for name, one in figures.items()} == {
         f"open, failsoft, {reader}: {what} {unit}": goal
         for reader in ("text", "object")
         for what, goal in GOALS.items()
         for unit in ["%" if "harmless" in what else "calls" if what == "obeyed" else "cases"]
     }
-    chosen = bench.sets.cases_of(bench.bank.TRADE)[::12]
+    chosen = [case for trade in trades for case in bench.sets.cases_of(trade)[::24]]
     played = [one["value"] for name, one in figures.items() if name.endswith("played cases")]
     assert played == [len(chosen)] * 2
     assert len(chosen) > 30

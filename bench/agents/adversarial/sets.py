@@ -1,4 +1,4 @@
-"""The two sets of trades, the cases of a trade, and whether a trade is written as it has to be."""
+"""The sets of trades, the cases of a trade, and whether a trade is written as it has to be."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-from agents.adversarial import open as open_set
+from agents.adversarial import open as open_set, second as second_set
 from agents.adversarial.cases import HARMLESS, KINDS, Case, Trade, differ, is_accepted
 from agents.adversarial.faults import harmless
 from agents.adversarial.judge import Outcome, on_server, outcome
@@ -25,16 +25,18 @@ __all__ = ["HELD_OUT", "SETS", "cases_of", "check", "faults", "load", "meant_out
 
 HERE = Path(__file__).parent
 HELD_OUT = HERE / "held_out.zip"
-SETS = ("open", "held-out")
+PACKAGES = {"open": open_set, "second": second_set}
+SETS = (*PACKAGES, "held-out")
 TRAPS_AT_LEAST = 35
 TOOLS = (5, 9)
 
 
 def load(chosen: str) -> list[Trade]:
     """Return the trades of a set, in the order of their names; the held-out ones are opened for that set alone."""
-    if chosen == "open":
-        names = sorted(found.name for found in pkgutil.iter_modules(open_set.__path__))
-        return [importlib.import_module(f"{open_set.__name__}.{name}").TRADE for name in names]
+    if chosen in PACKAGES:
+        package = PACKAGES[chosen]
+        names = sorted(found.name for found in pkgutil.iter_modules(package.__path__))
+        return [importlib.import_module(f"{package.__name__}.{name}").TRADE for name in names]
     if not HELD_OUT.exists():
         return []
     with zipfile.ZipFile(HELD_OUT) as files:

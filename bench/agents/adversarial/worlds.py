@@ -186,9 +186,10 @@ def _operation(trade: type[World], tool: Tool) -> Any:
 @cache
 def toolset(trade: type[World]) -> type[BaseTool]:
     """Return the toolset that a trade is in failsoft."""
+    settings = Settings()
 
-    def __init__(self: Any, world: World, **settings: Any) -> None:  # noqa: N807 - a member of the class below
-        BaseTool.__init__(self, runtime=Runtime(settings=Settings(**settings)))
+    def __init__(self: Any, world: World) -> None:  # noqa: N807 - a member of the class below
+        BaseTool.__init__(self, runtime=Runtime(settings=settings))
         self.world = world
 
     operations = {name: _operation(trade, tool) for name, tool in tools(trade).items()}

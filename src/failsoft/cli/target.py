@@ -202,16 +202,18 @@ class Target:
             raise error from raised
 
 
-def with_store(work: Callable[[Backend, str], Awaitable[T]]) -> T:
+def with_store(work: Callable[[Backend, str], Awaitable[T]], url: str | None = None) -> T:
     """Run work over the state store of the servers, given with the prefix of shared keys, and return its result.
 
-    The store is the one that FAILSOFT_STATE_URL names, or else the file of `failsoft serve` in the user's state folder.
+    The store is that of the URL, else the one that FAILSOFT_STATE_URL names, else the file of `failsoft serve` in the
+    user's state folder.
 
     Raises:
         CONFIG_ERROR: There is no shared store, or it cannot be used.
     """
     settings = Settings.load()
-    url = settings.state_url.get_secret_value() if settings.state_url is not None else ""
+    if url is None:
+        url = settings.state_url.get_secret_value() if settings.state_url is not None else ""
     found = backend_at(url or "sqlite:", prefix=settings.state_prefix, limit_s=max(1.0, settings.state_timeout_s))
     if found is None:
         raise ConfigurationError(

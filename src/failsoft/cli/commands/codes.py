@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any
@@ -11,10 +12,11 @@ import typer
 from failsoft.cli.errors import missing
 from failsoft.cli.options import App, Toolsets, beginning
 from failsoft.cli.screen import Screen
-from failsoft.framework.errors import ToolError
+from failsoft.framework.errors import NotFound, ToolError
 from failsoft.framework.errors.catalogue import entries, index_of, lookup, render_page, summary
 from failsoft.framework.text import bounded
 
+_ERROR_ID = re.compile("[0-9a-f]{16}")
 _FRAMEWORK = ("failsoft.framework.", "failsoft.recovery.")
 _WIDE = 100
 """Minimum width for a table with all four columns."""
@@ -168,6 +170,9 @@ def _find_code(code: str, toolsets: Sequence[str], app: str | None) -> type[Tool
     by_class = {kind.__name__.casefold(): kind for kind in known.values()}
     found = lookup(wanted) or by_class.get(code.strip().casefold())
     if found is None:
+        if _ERROR_ID.fullmatch(code):
+            hint = f"failsoft find {code} --log FILE"
+            raise NotFound(message=f"'{code}' is an error id, and no error code.", operator_hint=hint)
         listing = "failsoft codes"
         raise missing(kind="error code", name=code, known=list(known), command="failsoft explain {}", listing=listing)
     return found

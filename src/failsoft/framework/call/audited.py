@@ -102,6 +102,7 @@ def _entry(call: Call, governance: Governance, **facts: Any) -> dict[str, Any]:
         "principal": None if call.principal is None else redact_principal(bounded(call.principal, _ID_AT_MOST)),
         "request_id": _bounded_id(call.request_id),
         "trace_id": call.scope.trace_id,
+        "idempotency_key": call.idempotency_key,
         "facts": brief(call.told.audit_facts) if call.told.audit_facts else None,
     }
     present = {name: value for name, value in others.items() if value not in (None, "", [], {})}

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 Call: TypeAlias = Any
 """A `Call`, whose room stands above this one. Read of it: `tool`, `operation`, `request_id`, `session_id`, `principal`,
-`attempt`, `receipt`, `warnings`, `error` and `handler`; of its `bound`: `settings` and `function`; of its `scope`:
-`trace_id`."""
+`idempotency_key`, `attempt`, `receipt`, `warnings`, `error` and `handler`; of its `bound`: `settings` and `function`;
+of its `scope`: `trace_id`."""
 
 _ID_AT_MOST = 200
 _DEBUG, _INFO, _WARNING, _ERROR = 10, 20, 30, 40
@@ -206,6 +206,7 @@ def _call_facts(call: Call, duration_s: float | None = None) -> dict[str, Any]:
         "operation": call.operation,
         "request_id": _bounded_id(call.request_id),
         "trace_id": call.scope.trace_id,
+        "idempotency_key": call.idempotency_key,
         "session_id": _bounded_id(call.session_id),
         "user": _bounded_id(call.principal),
         "duration_ms": None if duration_s is None else round(duration_s * 1000, 3),

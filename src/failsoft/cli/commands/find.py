@@ -1,0 +1,194 @@
+"""`failsoft find`: the story of one call, from logs, audit logs and the state store."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TextIO
+
+import typer
+
+from failsoft.cli.errors import usage
+from failsoft.cli.options import AsJson
+from failsoft.cli.screen import Screen
+from failsoft.cli.target import with_store
+from failsoft.framework.audit.reading import entries as audit_entries, segments
+from failsoft.framework.errors import ConfigurationError, NotFound
+from failsoft.framework.settings import Settings
+from failsoft.framework.state.backend import Backend, Record
+from failsoft.framework.text import bounded, printable
+from failsoft.recovery.idempotency.keys import key_id
+
+_IDS = ("error_id", "request_id", "trace_id", "idempotency_key")
+"""The keys of log lines and audit entries that name a call; the last one is the name of its record."""
+_SHOWN = ("event", "tool", "operation", "code", "effect", "strategy", "result", "outcome", "duration_ms", "cause")
+_MATCHES_AT_MOST = 10_000
+_SHORTEST_ID = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """Something that was recorded about a call.
+
+    Args:
+        timestamp: When, ISO 8601 in UTC; empty if that is not known.
+        source: The file, or `state`.
+        facts: The line or entry.
+    """
+
+    timestamp: str
+    source: str
+    facts: dict[str, Any]
+
+    @property
+    def ids(self) -> dict[str, str]:
+        """The ids of the call by name."""
+        return {name: value for name in _IDS if isinstance(value := self.facts.get(name), str)}
+
+
+def find(
+    wanted: Annotated[
+        str, typer.Argument(metavar="ID", help="An error id, request id, trace id, or idempotency key as it was sent.")
+    ],
+    *,
+    log: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="A log of JSON lines, plain or .gz; can be given again.")
+    ] = None,
+    audit: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="PATH", help="An audit log; by default FAILSOFT_AUDIT_PATH. Can be given again."),
+    ] = None,
+    state: Annotated[
+        str | None, typer.Option(metavar="URL", help="The state store; by default FAILSOFT_STATE_URL.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print what logs, audit logs and the state store know of one call, in order.
+
+    An error id is followed to the request that failed, and an idempotency key to every call with it. Logs are those of
+    the server, one JSON object a line (FAILSOFT_LOG_JSON); other lines are skipped.
+
+    Examples:
+      failsoft find 6f1d2c0a9b3e4d57 --log server.log
+      failsoft find order-4711 --log server.log --log server.log.1.gz --state redis://localhost
+    """
+    wanted = wanted.strip()
+    if len(wanted) < _SHORTEST_ID:
+        raise usage(message=f"'{wanted}' is too short for an id.", hint="failsoft find ERROR_ID --log FILE")
+    settings = Settings.load()
+    logs = log or []
+    audits = audit or ([settings.audit_path] if settings.audit_path is not None else [])
+    records = [] if state is None and settings.state_url is None else _records(wanted, state)
+    if not logs and not audits and state is None and settings.state_url is None:
+        raise ConfigurationError(
+            issue="nothing to search in was named",
+            resolution="name a log with --log, or an audit log with --audit",
+        )
+    events = _story({wanted, *(event.facts["idempotency_key"] for event in records)}, logs, audits)
+    found = [*sorted(events, key=lambda event: event.timestamp), *records]
+    if not found:
+        raise NotFound(
+            message=f"Nothing is known of '{bounded(wanted)}' in {_named([*logs, *audits], has_state=bool(state))}.",
+            operator_hint="failsoft find ID --log FILE, with the log of each replica",
+        )
+    screen = Screen()
+    if as_json:
+        screen.json([{"source": event.source, **event.facts} for event in found])
+        return
+    for event in found:
+        screen.text(_line(event))
+    traces = {event.ids["trace_id"] for event in found if "trace_id" in event.ids} - {wanted}
+    for trace in sorted(traces):
+        screen.text(f"the whole trace: failsoft find {trace}")
+
+
+def _story(ids: set[str], logs: Sequence[Path], audits: Sequence[Path]) -> list[_Event]:
+    """Return what is recorded under these ids, and under the requests that they lead to."""
+    found = list(_matching(ids, logs, audits))
+    requests = {event.ids["request_id"] for event in found if "request_id" in event.ids}
+    if not requests <= ids:
+        found = list(_matching(ids | requests, logs, audits))
+    return found
+
+
+def _matching(ids: set[str], logs: Sequence[Path], audits: Sequence[Path]) -> Iterator[_Event]:
+    count = 0
+    for path, facts in _recorded(ids, logs, audits):
+        event = _Event(str(facts.get("timestamp", "")), path.name, facts)
+        if not ids.isdisjoint(event.ids.values()):
+            yield event
+            count += 1
+            if count == _MATCHES_AT_MOST:
+                return
+
+
+def _recorded(ids: set[str], logs: Sequence[Path], audits: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Any]]]:
+    for path in logs:
+        with _opened(path) as stream:
+            for line in stream:
+                if any(one in line for one in ids) and (facts := _parsed(line)) is not None:
+                    yield path, facts
+    for path in audits:
+        if not path.is_file() and not segments(path):
+            raise NotFound(message=f"There is no audit log at '{bounded(str(path))}'.")
+        yield from ((path, entry) for entry in audit_entries(path))
+
+
+def _opened(path: Path) -> TextIO:
+    try:
+        if path.suffix == ".gz":
+            return gzip.open(path, "rt", encoding="utf-8", errors="replace")
+        return path.open(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        raise NotFound(message=f"There is no log at '{bounded(str(path))}'.") from None
+
+
+def _parsed(line: str) -> dict[str, Any] | None:
+    try:
+        facts = json.loads(line)
+    except ValueError:
+        return None
+    return facts if isinstance(facts, dict) else None
+
+
+def _records(wanted: str, url: str | None) -> list[_Event]:
+    """Return the records of an idempotency key, whoever sent it; those of other kinds are not of one call."""
+
+    async def work(store: Backend, _prefix: str) -> Sequence[Record]:
+        return [item for item in await store.find("") if _is_of(item, wanted)]
+
+    return [
+        _Event(
+            "",
+            "state",
+            {
+                "event": "idempotency_key",
+                "idempotency_key": record.key.rpartition("/")[2],
+                "phase": record.value.get("phase"),
+                "ends_in_s": round(record.expires_in_s),
+            },
+        )
+        for record in with_store(work, url)
+    ]
+
+
+def _is_of(record: Record, key: str) -> bool:
+    return isinstance(record.value, dict) and record.value.get("key") == key_id(key)
+
+
+def _line(event: _Event) -> str:
+    facts = event.facts
+    said = [f"{name}={facts[name]}" for name in (*_SHOWN, *_IDS) if facts.get(name) not in (None, "")]
+    if event.source == "state":
+        said += [f"phase={facts['phase']}", f"ends in {facts['ends_in_s']} s"]
+    message = facts.get("message") or ""
+    parts = [event.timestamp or "now", event.source, str(facts.get("level", "")), str(message), *said]
+    return printable(" ".join(part for part in parts if part))
+
+
+def _named(files: Sequence[Path], *, has_state: bool) -> str:
+    names = [path.name for path in files] + (["the state store"] if has_state else [])
+    return ", ".join(names) or "the state store"

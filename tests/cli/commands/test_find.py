@@ -1,0 +1,118 @@
+"""`failsoft find`: one call in the logs, the audit log and the state store of a real server."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import signal
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import anyio
+import pytest
+from mcp import Client
+
+from tests.cli.serving import serving
+from tests.doors import ExitCode, run
+
+TRACE, REQUEST, KEY = "0af7651916cd43dd8448eb211c80319c", "req-4711", "order-4711"
+SHOP = '''
+from failsoft import BaseTool, NotFound, operation
+
+
+class Shop(BaseTool):
+    """A shop."""
+
+    @operation
+    async def pay(self, order: str) -> str:
+        """Pay."""
+        if order == "lost":
+            raise NotFound("There is no such order.", effect="none")
+        return "paid"
+'''
+
+
+class Night(NamedTuple):
+    """What a server has left, and the error id of the call that failed."""
+
+    log: Path
+    audit: Path
+    state: str
+    error_id: str
+
+
+@pytest.fixture(scope="module")
+def night(tmp_path_factory: pytest.TempPathFactory) -> Night:
+    folder = tmp_path_factory.mktemp("night")
+    (folder / "shop.py").write_text(SHOP)
+    night = Night(folder / "server.log", folder / "audit.jsonl", f"sqlite:{folder / 'state.sqlite'}", "")
+    env = {
+        "FAILSOFT_LOG_JSON": "true",
+        "FAILSOFT_LOG_LEVEL": "DEBUG",
+        "FAILSOFT_AUDIT_PATH": str(night.audit),
+        "FAILSOFT_STATE_URL": night.state,
+    }
+
+    async def called(url: str) -> str:
+        meta: dict[str, Any] = {"x-request-id": REQUEST, "traceparent": f"00-{TRACE}-b7ad6b7169203331-01"}
+        async with Client(f"{url}/mcp") as client:
+            failed = await client.call_tool("pay", {"order": "lost"}, meta=meta)
+            await client.call_tool("pay", {"order": "o-1"}, meta={"dev.failsoft/idempotency-key": KEY})
+        assert failed.meta is not None
+        error_id: str = failed.meta["dev.failsoft/error"]["error_id"]
+        return error_id
+
+    with serving(folder, "--app", "shop:Shop", env=env) as (url, process):
+        error_id = anyio.run(called, url)
+        process.send_signal(signal.SIGTERM)
+        assert process.stderr is not None
+        night.log.write_text("no JSON\n" + process.stderr.read())
+    return night._replace(error_id=error_id)
+
+
+def found(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+    capsys.readouterr()
+    assert run(["find", *words, "--json"]) == 0
+    story: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    return story
+
+
+@pytest.mark.parametrize("name", ["error id", "request id", "trace id"])
+def test_the_story_of_a_failed_call(night: Night, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    wanted = {"error id": night.error_id, "request id": REQUEST, "trace id": TRACE}[name]
+    story = found(capsys, wanted, "--log", str(night.log), "--audit", str(night.audit))
+    assert {event["source"] for event in story} == {night.log.name, night.audit.name}
+    assert {(event["error_id"], event["request_id"], event["trace_id"]) for event in story} == {
+        (night.error_id, REQUEST, TRACE)
+    }
+    assert [event["timestamp"] for event in story] == sorted(event["timestamp"] for event in story)
+
+
+def test_a_key_leads_to_its_record_and_to_its_calls(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+    packed = night.log.with_suffix(".log.gz")
+    packed.write_bytes(gzip.compress(night.log.read_bytes()))
+    story = found(capsys, KEY, "--log", str(packed), "--state", night.state)
+    assert [(event["source"], event.get("phase")) for event in story][-1] == ("state", "done")
+    assert story[0]["event"] == "call_succeeded"
+    assert KEY not in night.log.read_text()
+
+
+def test_the_story_is_one_line_an_event(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["find", night.error_id, "--log", str(night.log)]) == 0
+    line, trace = capsys.readouterr().out.splitlines()
+    assert "code=NOT_FOUND" in line
+    assert trace.endswith(f"failsoft find {TRACE}")
+
+
+def test_what_is_not_there_is_said(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, code in (
+        (["ffffffffffffffff", "--log", str(night.log)], ExitCode.FAILED),
+        ([night.error_id, "--log", "nowhere.log"], ExitCode.FAILED),
+        ([night.error_id, "--audit", "nowhere.jsonl"], ExitCode.FAILED),
+        (["abc", "--log", str(night.log)], ExitCode.USAGE),
+        ([night.error_id], ExitCode.CONFIGURATION),
+    ):
+        assert run(["find", *words]) == code
+        assert capsys.readouterr().out == ""
+    assert run(["explain", night.error_id]) == ExitCode.FAILED
+    assert f"failsoft find {night.error_id}" in capsys.readouterr().err

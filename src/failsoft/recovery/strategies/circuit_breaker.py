@@ -154,8 +154,13 @@ async def _admitted(circuit: Circuit, lease_s: float, call: Call) -> CircuitAdmi
         return admission
     call.tell(stop_reason="circuit_open")
     wait_s, details = shown_wait_s(admission.wait_s), {"dependency": circuit.dependency}
-    message = "An operator has stopped calls to the service behind this tool." if admission.is_held else None
-    raise CircuitOpen(message, retry_after_seconds=wait_s, effect=call.effect_of(call.error), details=details)
+    message = "An operator has stopped calls to the service behind this tool." if admission.is_held else ""
+    raise CircuitOpen(
+        message=message or CircuitOpen.template,
+        retry_after_seconds=wait_s,
+        effect=call.effect_of(call.error),
+        details=details,
+    )
 
 
 def _is_counted(error: ToolError) -> bool:

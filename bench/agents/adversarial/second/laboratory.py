@@ -299,5 +299,34 @@ TRADE = Trade(
         USE.but("Load it into Haema North.", "sibling id", analyser="Haema North"),
         USE.but("The lot was opened on 5 March 2027.", "other name", "expires_on", opened_on="2027-03-05"),
         USE.but("Order 1,200 microlitres from the vendor.", "other tool", "analyser", tool="order_reagent"),
+        RESULTS.sent("other name", "limit", max_results=20),
+        RESULTS.sent("other name", "order", sort="oldest"),
+        RESULTS.sent("other value", test="fasting_glucose"),
+        RESULTS.but("Results that are normal.", "other value", flag="normal"),
+        RESULTS.but("Low, high and critical results, in one list.", "negation", flag="abnormal"),
+        RESULTS.but(
+            "Results collected before 3 December.", "opposite", "collected_from", collected_before="2026-12-03"
+        ),
+        RANGE.sent("value form", sex="F"),
+        RANGE.but(
+            "What 45 milligrams per decilitre are in mmol per litre.",
+            "other tool",
+            "age_years sex",
+            tool="convert_unit",
+            value=45,
+        ),
+        REGISTER.sent(
+            "other name", "volume_ml collected_at", sample_volume_ml=4.5, collection_time="2026-12-03T07:40:00Z"
+        ),
+        REGISTER.but(
+            "It is from the donor of the blood, who is no patient.", "other thing", "patient_id", donor_id="DN-551"
+        ),
+        REGISTER.but("A sample that costs 4.50 euros, of unknown volume.", "currency", "volume_ml", price_eur=4.5),
+        HOLD.but("Hold back all results made with lot_5ka91b.", "other thing", result_id="lot_5ka91b"),
+        RELEASE.sent("other thing", result_id="ward", audience="R-88102"),
+        RELEASE.but("Remove the note of R-88102.", "opposite", "audience", tool="remove_note"),
+        DISCARD.but("Keep S26-004521 from ever being discarded.", "opposite", "method", tool="keep_sample"),
+        USE.sent("other thing", lot_id="Haema East", analyser="lot_5ka91b"),
+        USE.but("Take the reagent out of Haema East.", "opposite", tool="unload_reagent"),
     ],
 )

@@ -340,5 +340,31 @@ TRADE = Trade(
         CANCEL.but(
             "Cancel what is booked for MSCU-663987-0.", "other thing", "booking_ref", container_id="MSCU-663987-0"
         ),
+        LISTED.sent("other name", "limit", page_size=30),
+        LISTED.sent("other name", "sort", order_by="heaviest"),
+        LISTED.sent("other value", sort="gross_weight:desc"),
+        LISTED.but("The newest vessels first, by the year they were built.", "other value", sort="newest_vessel"),
+        CRANE.sent("other thing", crane_id="B-14", berth_id="qc_7d20e1"),
+        GATE.sent("other name", "truck_plate", license_plate="HH-KL 204"),
+        HOLD.but("Hold it for any authority but customs.", "negation", authority="noncustoms"),
+        DECLARE.sent(
+            "unit",
+            goods=[
+                {**{k: v for k, v in one.items() if k != "value_eur"}, "value_cents": one["value_eur"] * 100}
+                for one in (_COFFEE, _SUGAR)
+            ],
+        ),
+        DECLARE.sent(
+            "negation",
+            goods=[
+                {**{k: v for k, v in one.items() if k != "is_dangerous"}, "is_harmless": True}
+                for one in (_COFFEE, _SUGAR)
+            ],
+        ),
+        TRANSIT.but(
+            "18,500 kg is what coffee and container weigh together.",
+            *("other name",),
+            goods=[{**{k: v for k, v in _COFFEE.items() if k != "weight_kg"}, "gross_weight_kg": 18_500.0}],
+        ),
     ],
 )

@@ -1,0 +1,1 @@
+"""Failures of three servers, and the answers that a model reads."""

@@ -10,13 +10,16 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
+import os
 import statistics
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 __all__ = [
+    "JOBS",
     "Benchmark",
     "Contender",
     "Figure",
@@ -28,9 +31,12 @@ __all__ = [
     "ms",
     "ratios",
     "show",
+    "spread",
     "us",
 ]
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 Contender = Callable[[int], Awaitable[object]]
 """`async def contender(times)`: does its work that many times."""
 
@@ -177,6 +183,28 @@ def benchmark(
 ) -> Callable[[Measure], Benchmark]:
     """Return the decorator of a file's `measure`; the arguments are those of `Benchmark`."""
     return lambda measure: Benchmark(title, measure, sizes, own or {})
+
+
+JOBS: Mapping[str, Mapping[str, Any]] = {
+    "--jobs": {"type": int, "metavar": "N", "help": "processes at once; by default one for each core"}
+}
+"""The option of a benchmark whose parts do not depend on each other and are not timed."""
+
+
+def spread(work: Callable[[Item], Result], items: Sequence[Item], jobs: int | None = None) -> Iterator[Result]:
+    """Yield what `work` returns for each item, in order; several run at once, each in a process.
+
+    Args:
+        work: A function that pickles; so do its results.
+        items: What it is given.
+        jobs: How many processes; by default one for each core. One alone is this one.
+    """
+    processes = min(jobs or os.cpu_count() or 1, len(items))
+    if processes < 2:
+        yield from map(work, items)
+        return
+    with ProcessPoolExecutor(processes) as pool:
+        yield from pool.map(work, items)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -190,8 +190,8 @@ def _served(fault: str, request: httpx.Request) -> httpx.Response:
 class BookingTools(BaseTool):
     """The same as a toolset: what it adds are types, look-ups and what each call does to the world."""
 
-    def __init__(self, world: Bookings, **settings: Any) -> None:
-        super().__init__(runtime=Runtime(settings=Settings(**settings)))
+    def __init__(self, world: Bookings, settings: Settings) -> None:
+        super().__init__(runtime=Runtime(settings=settings))
         self.world = world
 
     def known_room(self, room: str) -> None:

@@ -208,8 +208,8 @@ def _served(fault: str, request: httpx.Request) -> httpx.Response:
 class DepotTools(BaseTool):
     """The same as a toolset: what it adds are look-ups and what each call does to the world."""
 
-    def __init__(self, world: Depot, **settings: Any) -> None:
-        super().__init__(runtime=Runtime(settings=Settings(**settings)))
+    def __init__(self, world: Depot, settings: Settings) -> None:
+        super().__init__(runtime=Runtime(settings=settings))
         self.world = world
 
     def known_part(self, part_no: str) -> None:

@@ -11,18 +11,20 @@ those that were written before they were run: `held-out-wrapped`, `held-out` and
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import json
 import logging
 import statistics
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from measure import Figure, benchmark, figure
+from measure import JOBS, Figure, benchmark, figure, spread
 
 from agents.agent import Agent
 from agents.bookings import Bookings
@@ -36,6 +38,8 @@ from agents.shipped_tasks import flux_tasks, shipped_tasks
 from agents.tasks import Task, reached, tasks
 from agents.third_held_out import FOURTH_FILES, third_depot_tasks, third_flux_tasks, third_shipped_tasks
 from agents.world import World
+from failsoft import Runtime
+from failsoft.framework.settings import Settings
 
 CALLS_AT_MOST = 6
 WORLD_FAULTS = frozenset(
@@ -117,10 +121,10 @@ class Bench:
         if make is not None:
             world = make(task.fault)
             return world, CONTENDERS[contender](world)
-        settings = {} if "lean" in contender else {"answer": "json"}
+        settings = _settings("lean" if "lean" in contender else "json")
         if self.name.endswith("flux"):
-            self.flux = await _flux_with_model(**settings)
-        shipped = Shipped(FOLDERS.get(self.name, FILES), task.fault, self.flux, **settings)
+            self.flux = await _flux_with_model(settings)
+        shipped = Shipped(FOLDERS.get(self.name, FILES), task.fault, self.flux, settings)
         return shipped, self.make[contender](shipped)
 
 
@@ -136,10 +140,13 @@ async def prepared(world: Any, task: Task, call: Any) -> Task:
 _FLUX: dict[str, tuple[Any, str]] = {}
 
 
-async def _flux_with_model(**settings: Any) -> tuple[Any, str]:
-    from failsoft import Runtime  # noqa: PLC0415 - the other sets need none of it
-    from failsoft.framework.settings import Settings  # noqa: PLC0415 - the same
-    from failsoft.tools.flux import Flux  # noqa: PLC0415 - the same
+@cache
+def _settings(answer: str) -> Settings:
+    return Settings(answer=answer)
+
+
+async def _flux_with_model(settings: Settings) -> tuple[Any, str]:
+    from failsoft.tools.flux import Flux  # noqa: PLC0415 - the other sets need none of it
 
     class Kept(Flux):
         """A toolset whose workers stay when a connection ends: to start them takes longer than all tasks."""
@@ -147,12 +154,11 @@ async def _flux_with_model(**settings: Any) -> tuple[Any, str]:
         async def shutdown(self) -> None:
             """Keep the workers, which end with this process."""
 
-    key = str(settings)
-    if key not in _FLUX:
-        flux = Kept(Path(tempfile.gettempdir()), runtime=Runtime(settings=Settings(**settings)))
+    if settings.answer not in _FLUX:
+        flux = Kept(Path(tempfile.gettempdir()), runtime=Runtime(settings=settings))
         loaded = await flux.execute_with_error_handling("load_model", {"name": "textbook"})
-        _FLUX[key] = flux, loaded.unwrap()["model_id"]
-    return _FLUX[key]
+        _FLUX[settings.answer] = flux, loaded.unwrap()["model_id"]
+    return _FLUX[settings.answer]
 
 
 async def attempt(task: Task, name: str, score: Score, bench: Bench) -> None:
@@ -213,16 +219,21 @@ def _median(sizes: list[int]) -> float:
     return statistics.median(sizes) if sizes else 0
 
 
-async def _scores(chosen: str, step: int, *, is_ours: bool) -> dict[str, Score]:
-    bench = Bench(chosen)
-    scores = {name: Score() for name in READERS if "failsoft" in name or not is_ours}
-    for name, score in scores.items():
-        try:
-            for task in SETS[chosen]()[::step]:
-                await attempt(task, name, score, bench)
-        except ImportError as missing:
-            print(f"{name}: not installed ({missing.name})")
-    return scores
+def _score(step: int, which: tuple[str, str]) -> Score:
+    """Return what became of every `step`th task of a set with a contender; may run in a process of its own."""
+    logging.disable(logging.CRITICAL)
+    chosen, name = which
+    return asyncio.run(_scored(Bench(chosen), name, SETS[chosen]()[::step]))
+
+
+async def _scored(bench: Bench, name: str, chosen: Sequence[Task]) -> Score:
+    score = Score()
+    try:
+        for task in chosen:
+            await attempt(task, name, score, bench)
+    except ImportError as missing:
+        print(f"{name}: not installed ({missing.name})")
+    return score
 
 
 def _print(chosen: str, scores: dict[str, Score], *, is_long: bool) -> None:
@@ -252,18 +263,21 @@ OWN = {
     "--every": {"type": int, "metavar": "N", "help": f"only every Nth task; --quick: every {QUICK_STEP}th"},
     "--undone": {"action": "store_true", "help": "name the tasks that were not completed, and bad steps"},
     "--ours": {"action": "store_true", "help": "leave the peers out"},
+    **JOBS,
 }
 
 
 @benchmark("Agents that follow the answers", own=OWN, step=(1, QUICK_STEP))
-async def measure(given: Any) -> list[Figure]:
+def measure(given: Any) -> list[Figure]:
     """Print a table for each set, and return what our goals are about."""
-    logging.disable(logging.CRITICAL)
+    names = [name for name in READERS if "failsoft" in name or not given.ours]
+    pairs = [(chosen, name) for chosen in given.sets or SETS for name in names if given.sets or "flux" not in chosen]
+    scores = dict(zip(pairs, spread(partial(_score, given.every or given.step), pairs, given.jobs), strict=True))
     figures = []
-    for chosen in given.sets or [name for name in SETS if "flux" not in name]:
-        scores = await _scores(chosen, given.every or given.step, is_ours=given.ours)
-        _print(chosen, scores, is_long=given.undone)
-        figures += [one for name, score in scores.items() if "failsoft" in name for one in _goals(chosen, name, score)]
+    for chosen in dict.fromkeys(chosen for chosen, _ in pairs):
+        of_set = {name: scores[chosen, name] for name in names}
+        _print(chosen, of_set, is_long=given.undone)
+        figures += [one for name, score in of_set.items() if "failsoft" in name for one in _goals(chosen, name, score)]
     return figures
 
 

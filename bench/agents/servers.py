@@ -33,8 +33,8 @@ class Line(Item):
 class Shop(BaseTool):
     """The world as a toolset."""
 
-    def __init__(self, world: World, **settings: Any) -> None:
-        super().__init__(runtime=Runtime(settings=Settings(**settings)))
+    def __init__(self, world: World, settings: Settings) -> None:
+        super().__init__(runtime=Runtime(settings=settings))
         self.world = world
 
     def known_order(self, order_id: str) -> None:
@@ -101,9 +101,10 @@ class Shop(BaseTool):
         return self.world.query(sql)
 
 
-def _ours(**settings: Any) -> Callable[[Any], Any]:
+def _ours(**given: Any) -> Callable[[Any], Any]:
     tools: dict[type, Callable[..., BaseTool]] = {World: Shop, Bookings: BookingTools, Depot: DepotTools}
-    return lambda world: mcp_server(tools[type(world)](world, **settings))
+    settings = Settings(**given)
+    return lambda world: mcp_server(tools[type(world)](world, settings))
 
 
 def _sdk(world: Any) -> Any:

@@ -54,17 +54,18 @@ class Shipped:
         files: What the folder holds at the beginning.
         fault: What happens to the folder before the first call, `change PATH`, `delete PATH` or `binary PATH`.
         flux: A flux toolset and the id of a model in it, shared by all worlds since loading takes long.
+        settings: Those of the toolsets.
     """
 
     def __init__(
-        self, files: dict[str, str], fault: str = "", flux: tuple[BaseTool, str] | None = None, **settings: Any
+        self, files: dict[str, str], fault: str, flux: tuple[BaseTool, str] | None, settings: Settings
     ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="agents-")).resolve()
         self.state = Path(tempfile.mkdtemp(prefix="agents-state-"))
         self._write(files)
         self.fault = fault
         self.files = files
-        runtime = Runtime(settings=Settings(**settings))
+        runtime = Runtime(settings=settings)
         own = {"runtime": runtime, "state_folder": self.state}
         self.workspace = Workspace(self.folder, settings=Workspace.Settings(roles=_ROLES), **own)
         self.tools: list[BaseTool] = [

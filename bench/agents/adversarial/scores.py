@@ -12,10 +12,8 @@ import asyncio
 import dataclasses
 import json
 import logging
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp import Client
-from measure import Figure, benchmark, figure
+from measure import JOBS, Figure, benchmark, figure, spread
 
 from agents.adversarial.blind import Reader, read_object, read_text
 from agents.adversarial.cases import KINDS, Case, Trade
@@ -208,10 +206,10 @@ OWN = {
     "--server": {"action": "append", "metavar": "NAME", "help": "only this trade, e.g. bank"},
     "--ours": {"action": "store_true", "help": "leave the peers out"},
     "--every": {"type": int, "metavar": "N", "help": f"only every Nth case of a trade; --quick: every {QUICK_STEP}th"},
-    "--jobs": {"type": int, "metavar": "N", "help": "processes that play a trade each; by default one for each core"},
     "--verbose": {"action": "store_true", "help": "what was bad by kind, and each case of ours with its answers"},
     "--export": {"type": Path, "metavar": "FILE", "help": "write the cases as JSON lines, and play nothing"},
     "--check": {"metavar": "MODULE", "help": "check how a trade (file or module) is written, and play nothing"},
+    **JOBS,
 }
 
 
@@ -231,11 +229,9 @@ def measure(given: Any) -> list[Figure]:
         return []
     rows = {name: Row() for name in ROWS if name.startswith(OURS) or not given.ours}
     play = partial(_play, given.chosen, [*rows], step)
-    jobs = min(given.jobs or os.cpu_count() or 1, len(trades))
-    with ProcessPoolExecutor(jobs) as pool:
-        for found in (pool.map if jobs > 1 else map)(play, [one.name for one in trades]):
-            for name, row in rows.items():
-                row.verdicts += found[name].verdicts
+    for found in spread(play, [one.name for one in trades], given.jobs):
+        for name, row in rows.items():
+            row.verdicts += found[name].verdicts
     _print(given.chosen, rows)
     if given.verbose:
         _print_kinds(rows)

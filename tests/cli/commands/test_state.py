@@ -60,7 +60,7 @@ def test_keys_and_breakers_are_listed_held_and_forgotten(url: str, capsys: pytes
     assert pay(url, "k2") == "CIRCUIT_OPEN"
     assert [entry["state"] for entry in listed(capsys, "stripe")] == ["open (held)"]
     assert run(["state", "list", "stripe"]) == 0
-    assert capsys.readouterr().out.splitlines()[0].split() == ["kind", "name", "state", "ends", "in", "scope"]
+    assert capsys.readouterr().out.splitlines()[0].split() == ["kind", "name", "state", "ends", "in", "size", "scope"]
     assert run(["state", "reset", "stripe"]) == 0
     assert pay(url, "k3") == 1
     assert run(["state", "forget", "key:*"]) == 0
@@ -84,3 +84,18 @@ def test_memory_cannot_be_looked_into(monkeypatch: pytest.MonkeyPatch, capsys: p
     monkeypatch.setenv("FAILSOFT_STATE_URL", "memory:")
     assert run(["state", "list"]) == 3
     assert "memory" in capsys.readouterr().err
+
+
+def test_the_list_is_narrowed_and_says_what_each_record_takes(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert pay(url) == 1
+    ((key,), (breaker,)) = (listed(capsys, "--kind", kind) for kind in ("key", "breaker"))
+    assert (key["toolset"], key["state"], breaker["toolset"]) == ("shop", "done", "")
+    assert key["size_bytes"] >= 256
+    assert 0 < key["expires_in_s"] <= 24 * 3600
+    assert listed(capsys, "--toolset", "shop", "--state", "done") == [key]
+    assert listed(capsys, "--server", key["server"], "--state", "unknown") == []
+    assert run(["state", "open", "stripe"]) == 0
+    assert [entry["name"] for entry in listed(capsys, "--state", "open")] == ["stripe"]
+    capsys.readouterr()
+    assert run(["state", "list"]) == 0
+    assert "of the quota" in capsys.readouterr().out

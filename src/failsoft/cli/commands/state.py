@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
+from pydantic_core import to_json
 
 from failsoft.cli.errors import missing
 from failsoft.cli.options import AsJson, beginning
 from failsoft.cli.screen import Screen
 from failsoft.cli.target import audited, with_store
 from failsoft.framework.errors.corrections import closest_name
-from failsoft.framework.state.backend import Backend, Record
+from failsoft.framework.settings import Settings
+from failsoft.framework.state.backend import Backend, Record, size_of
 from failsoft.framework.state.steps import Steps, forgotten
 from failsoft.recovery.idempotency.keys import key_id
 from failsoft.recovery.strategies.circuit_steps import force
@@ -46,21 +48,46 @@ _LISTING = "failsoft state list"
 
 
 def list(  # noqa: A001 - the name of the command
-    name: MaybeName = None, *, as_json: AsJson = False
+    name: MaybeName = None,
+    *,
+    kind: Annotated[str | None, typer.Option(metavar="KIND", help="breaker, budget, key, session, plan, ...")] = None,
+    server: Annotated[str | None, typer.Option(metavar="NAME", help="Only records of this server.")] = None,
+    toolset: Annotated[str | None, typer.Option(metavar="NAME", help="Only records of this toolset.")] = None,
+    state: Annotated[str | None, typer.Option(metavar="STATE", help="Only in this state: open, done, unknown.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """List what is in the state store: breakers, budgets, limits, keys, sessions, plans.
 
     The store is the one that FAILSOFT_STATE_URL names, or else the file of `failsoft serve` in the user's state folder.
     Without that setting, a server with a single worker keeps its breakers in memory, and they are not listed.
+
+    Examples:
+      failsoft state list --kind key --state unknown
+      failsoft state list --kind breaker --state open
     """
-    entries = [entry for entry in with_store(_entries) if name is None or entry.is_named(name)]
+
+    async def work(store: Backend, _prefix: str) -> tuple[Sequence[_StoredKey], int]:
+        return await _entries(store), await store.fullest()
+
+    found, fullest_bytes = with_store(work)
+    wanted = {"kind": kind, "server": server, "toolset": toolset, "state": state}
+    entries = [
+        entry
+        for entry in found
+        if (name is None or entry.is_named(name))
+        and all(value in {None, getattr(entry, fact).partition(" ")[0]} for fact, value in wanted.items())
+    ]
     screen = Screen()
     if as_json:
-        shown = [{"kind": e.kind, "name": e.name, "scope": e.scope, "state": e.state, "key": e.key} for e in entries]
-        screen.json(shown)
+        screen.json([entry.to_dict() for entry in entries])
     elif entries:
-        rows = [[entry.kind, entry.name, entry.state, f"{entry.expires_in_s:.0f} s", entry.scope] for entry in entries]
-        screen.rows(["kind", "name", "state", "ends in", "scope"], rows)
+        rows = [
+            [entry.kind, entry.name, entry.state, f"{entry.expires_in_s:.0f} s", f"{entry.size_bytes} B", entry.scope]
+            for entry in entries
+        ]
+        screen.rows(["kind", "name", "state", "ends in", "size", "scope"], rows)
+        quota = Settings.load().state_quota_bytes
+        screen.text(f"The caller with the most uses {fullest_bytes / quota:.1%} of the quota of {quota} bytes.")
     else:
         screen.text("nothing is kept" if name is None else f"nothing is kept under '{name}'")
 
@@ -156,6 +183,26 @@ class _StoredKey:
         while not scope and ":" in name and (kind == "failsoft" or "@" in kind):  # prefixes of shared state
             kind, _, name = name.partition(":")
         return cls(record.key, kind, name, scope, record.value, record.expires_in_s)
+
+    @property
+    def server(self) -> str:
+        """The server of a record; empty for shared state."""
+        return self.scope.partition("/")[0]
+
+    @property
+    def toolset(self) -> str:
+        """The toolset of a record; empty for shared state."""
+        return self.scope.partition("/")[2].partition("/")[0]
+
+    @property
+    def size_bytes(self) -> int:
+        """What it counts against a quota."""
+        return size_of(self.key, to_json(self.value).decode())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry as `--json` prints it."""
+        names = ("kind", "name", "scope", "server", "toolset", "state", "key", "size_bytes")
+        return {**{name: getattr(self, name) for name in names}, "expires_in_s": round(self.expires_in_s)}
 
     @property
     def state(self) -> str:

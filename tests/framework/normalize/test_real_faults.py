@@ -151,7 +151,7 @@ def test_sqlite(tmp_path: Path):
         assert fault(two.execute, "begin immediate").code == "UNAVAILABLE"
         one.execute("insert into t values (1, 'a')")
         assert fault(one.execute, "insert into t values (1, 'b')").code == "CONFLICT"
-        assert fault(one.execute, "insert into t values (2, null)").code == "CONFLICT"
+        assert fault(one.execute, "insert into t values (2, null)").code == "INVALID_ARGUMENT"
         assert fault(one.execute, "select * from gone").code == "DATABASE_ERROR"
         assert fault(one.execute, "selec").code == "DATABASE_ERROR"
         one.rollback()

@@ -173,29 +173,6 @@ def test_a_refused_statement_is_to_be_corrected_and_not_repeated() -> None:
         assert said in error.message
 
 
-def test_the_constraint_is_named_and_the_value_is_not() -> None:
-    error = sqlite("insert into users values (?, 1)", "a")
-    assert error.code == "CONFLICT"
-    assert error.message.endswith('It said: "UNIQUE constraint failed: users.email".')
-
-
-class UniqueViolationError(Exception):
-    """Stands for a driver's exception, which carries its facts as attributes."""
-
-    sqlstate = "23505"
-    constraint_name = "users_email_key"
-
-
-UniqueViolationError.__module__ = "asyncpg.exceptions"
-
-
-def test_the_constraint_that_a_driver_names_is_quoted() -> None:
-    from tests.doors import with_reason  # noqa: PLC0415 - the driver is not installed everywhere
-
-    error = with_reason(normalize(sqlite3.IntegrityError("x")), UniqueViolationError())
-    assert 'It said: "constraint users_email_key".' in error.message
-
-
 class ClientError(Exception):
     """Stands for botocore's, whose response is a dict."""
 

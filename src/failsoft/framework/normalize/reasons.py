@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from failsoft.framework.errors import ToolError
@@ -38,13 +38,25 @@ _LINES_AT_MOST = 3
 _KEYS = ("message", "msg", "error_description", "detail", "error", "title", "reason", "errors", "Message")
 _DEPTH_AT_MOST = 4
 _CLIENT_ERRORS = range(400, 500)
+_RULES_DEEP_AT_MOST = 12
+_RAISED = "P0001"
+"""SQLSTATE of an exception that a function or trigger in PostgreSQL raised."""
 _SQLITE_ERROR = 1
-_CONSTRAINT = re.compile(r"[A-Z ]*constraint failed(: .+)?", re.DOTALL)
-_MYSQL_NAME = re.compile(
-    r".*for key '([\w.$-]+)'$|.*constraint ['`\"]([\w.$-]+)['`\"]|Column '([\w.$-]+)' cannot be null",
+_SQLITE_SAID = frozenset({1811, 3091})
+"""CONSTRAINT_TRIGGER, whose sentence the author of the trigger wrote, and CONSTRAINT_DATATYPE."""
+_CONSTRAINT = re.compile(r"([A-Z]+(?: [A-Z]+)*) constraint failed(?:: (index ')?(.+?)'?)?", re.DOTALL)
+_MYSQL_NAMES = re.compile(
+    r".*for (?P<index>key) '(?P<of_index>[\w.$-]+)'"
+    r"|.*constraint ['`\"](?P<of_constraint>[\w.$-]+)['`\"].*"
+    r"|Column '(?P<of_column>[\w.$-]+)' cannot be null"
+    r"|Field '(?P<of_field>[\w.$-]+)' doesn't have a default value"
+    r"|.*for column ['`]?(?P<of_place>[\w.$`-]+?)['`]? at row \d+",
     re.IGNORECASE | re.DOTALL,
 )
+_MYSQL_SIGNAL = 1644
 _MONGODB_INDEX = re.compile(r" index: ([\w.$-]+) dup key")
+_VALUE = re.compile(r""":.*| ?(["'«„“]).*["'»“”]""", re.DOTALL)
+"""What may be a value in PostgreSQL's sentence on one, in any language: a quotation, and all after a colon."""
 
 
 def with_reason(error: ToolError, exc: Any) -> ToolError:
@@ -57,10 +69,21 @@ def with_reason(error: ToolError, exc: Any) -> ToolError:
     find = _FINDERS.get(type(exc).__module__.partition(".")[0], _of_response)
     reason = _found(find, exc)
     is_about_the_request = error.category in _ABOUT_THE_REQUEST or error.retry == "after_fix" or find is _of_program
-    if reason and reason.strip() and is_about_the_request:
-        error.message = f"{error.message.rstrip()} It said: {quoted(reason.strip())}."
+    if reason and is_about_the_request:
+        error.message = f"{error.message.rstrip()} {reason}"
         error.args = (error.message,)
     return error
+
+
+def _said(text: object) -> str:
+    """Return a sentence that quotes the library's own; empty if it says nothing."""
+    return f"It said: {quoted(text.strip())}." if isinstance(text, str) and text.strip() else ""
+
+
+def _named(kind: str, *names: object) -> str:
+    """Return which constraint, column or index it is; its name is dotted if there are several parts."""
+    name = ".".join([part for part in names if isinstance(part, str) and part])
+    return f"{kind}: {quoted(name)}." if name else ""
 
 
 def _found(find: Callable[[Any], str], exc: Any) -> str:
@@ -82,10 +105,10 @@ def _of_response(exc: Any) -> str:
         return ""
     text = bytes(body).decode("utf-8", "replace").strip()
     try:
-        return _in_json(json.loads(text), _DEPTH_AT_MOST)
+        return _said(_in_json(json.loads(text), _DEPTH_AT_MOST))
     except (ValueError, RecursionError):
         kind = str(read(read(response, "headers", {}), "get", lambda *_: "")("content-type", ""))
-        return text.partition("\n")[0] if kind.startswith("text/plain") else ""
+        return _said(text.partition("\n")[0]) if kind.startswith("text/plain") else ""
 
 
 def _in_json(tree: Any, depth: int) -> str:
@@ -108,48 +131,81 @@ def _of_program(exc: Any) -> str:
     if not isinstance(text, str):
         return ""
     lines = [line.strip() for line in text[-_BODY_AT_MOST:].splitlines() if line.strip()]
-    return " / ".join(lines[-_LINES_AT_MOST:])[-QUOTED_AT_MOST:]
+    return _said(" / ".join(lines[-_LINES_AT_MOST:])[-QUOTED_AT_MOST:])
 
 
 def _of_sqlite(exc: Any) -> str:
-    """Return SQLite's sentence on a constraint or a statement: it names tables and columns, and never a value."""
+    """Return the constraint or the columns, or SQLite's sentence on a statement: it never has a value."""
     text, code = text_of(exc), read(exc, "sqlite_errorcode")
-    is_statement = isinstance(code, int) and code & 0xFF == _SQLITE_ERROR
-    return text if is_statement or _CONSTRAINT.fullmatch(text) else ""
+    if found := _CONSTRAINT.fullmatch(text):
+        kind, index, names = found.groups()
+        several = "s" if names and ", " in names else ""
+        return _named("Index" if index else "Constraint" if kind == "CHECK" else f"Column{several}", names)
+    is_said = isinstance(code, int) and (code & 0xFF == _SQLITE_ERROR or code in _SQLITE_SAID)
+    return _said(text) if is_said else ""
 
 
 def _of_mysql(exc: Any) -> str:
     """Return the constraint, key or column that MySQL names in its sentence, which has the value, too."""
     arguments = read(exc, "args") or ()
     text = read(exc, "msg") or (next(iter(arguments[1:2]), ""))
-    found = _MYSQL_NAME.match(text) if isinstance(text, str) else None
-    return f"constraint {next(filter(None, found.groups()))}" if found else ""
+    if not isinstance(text, str):
+        return ""
+    if (read(exc, "errno") or next(iter(arguments), None)) == _MYSQL_SIGNAL:  # the author of a procedure wrote it
+        return _said(text)
+    found = _MYSQL_NAMES.fullmatch(text)
+    if found is None:
+        return ""
+    names = found.groupdict()
+    column = names["of_column"] or names["of_field"] or names["of_place"]
+    constraint = _named("Index", names["of_index"]) or _named("Constraint", names["of_constraint"])
+    return constraint or _named("Column", column.replace("`", ""))
 
 
 def _of_mongodb(exc: Any) -> str:
-    """Return the index that MongoDB names in its sentence on a duplicate, which has the value, too."""
+    """Return the index or the properties that MongoDB names in its answer, which has the values, too."""
     details = read(exc, "details")
-    errors = details.get("writeErrors") if isinstance(details, Mapping) else None
-    found = _MONGODB_INDEX.search(str(errors[0].get("errmsg")) if errors else text_of(exc))
-    return f"index {found[1]}" if found else ""
+    facts = details if isinstance(details, Mapping) else {}
+    errors = facts.get("writeErrors")
+    facts = errors[0] if errors else facts
+    if names := list(dict.fromkeys(_properties(facts.get("errInfo"), _RULES_DEEP_AT_MOST))):
+        return _named("Property" if len(names) == 1 else "Properties", ", ".join(names[:_LINES_AT_MOST]))
+    found = _MONGODB_INDEX.search(str(facts.get("errmsg")) if errors else text_of(exc))
+    return _named("Index", found[1]) if found else ""
+
+
+def _properties(tree: Any, depth: int) -> Iterator[str]:
+    """Yield the names of the properties that break the rules of a collection."""
+    for item in tree if isinstance(tree, list) and depth else ():
+        yield from _properties(item, depth - 1)
+    for key, value in tree.items() if isinstance(tree, Mapping) and depth else ():
+        if key == "propertyName":
+            yield str(value)
+        elif key == "missingProperties":
+            yield from map(str, value)
+        elif key != "consideredValue":
+            yield from _properties(value, depth - 1)
 
 
 def _of_driver(exc: Any) -> str:
-    """Return the constraint, table or column that PostgreSQL names, or its sentence on a statement."""
-    diagnosis = read(exc, "diag")
-    for source in (diagnosis, exc):
-        constraint = read(source, "constraint_name")
-        if isinstance(constraint, str) and constraint:
-            return f"constraint {constraint}"
+    """Return the column or constraint that PostgreSQL names, or its sentence on a statement, a rule or a value."""
+    diagnosis = read(exc, "diag") or exc  # of psycopg; asyncpg's exceptions have these facts themselves
+    column, constraint = read(diagnosis, "column_name"), read(diagnosis, "constraint_name")
+    if column and not constraint:
+        return _named("Column", read(diagnosis, "table_name"), column)
     state = read(exc, "sqlstate") or read(exc, "pgcode")
-    if isinstance(state, str) and state.startswith("42"):
-        sentence = read(diagnosis, "message_primary") or read(exc, "message")
-        return sentence if isinstance(sentence, str) else ""
-    return ""
+    if constraint or not isinstance(state, str):
+        return _named("Constraint", constraint)
+    sentence = read(diagnosis, "message_primary") or read(exc, "message")
+    if state.startswith("22") and isinstance(sentence, str):
+        return _said(_VALUE.sub("", sentence))
+    return _said(sentence) if state.startswith(("23", "42", _RAISED)) else ""
 
 
 def _of_sqlalchemy(exc: Any) -> str:
     driver = read(exc, "orig")
+    if isinstance(driver, BaseException) and type(driver).__module__.startswith("sqlalchemy."):
+        driver = read(driver, "__cause__")  # of an asynchronous driver it raises a class of its own
     if not isinstance(driver, BaseException):
         return ""
     find = _FINDERS.get(type(driver).__module__.partition(".")[0])
@@ -160,18 +216,18 @@ def _of_botocore(exc: Any) -> str:
     response = read(exc, "response")
     reported = response.get("Error") if isinstance(response, Mapping) else None
     message = reported.get("Message") if isinstance(reported, Mapping) else None
-    return message if isinstance(message, str) else ""
+    return _said(message)
 
 
 def _of_grpc(exc: Any) -> str:
     details = read(exc, "details")
     text = details() if callable(details) else details
-    return text if isinstance(text, str) else ""
+    return _said(text)
 
 
 def _of_google(exc: Any) -> str:
     message = read(exc, "message")
-    return message if isinstance(message, str) else ""
+    return _said(message)
 
 
 _FINDERS: dict[str, Callable[[Any], str]] = {

@@ -1,4 +1,7 @@
-"""Constraints of databases: which one refused the data, where it is, and no value."""
+"""Constraints of databases: which one refused the data, where it is, and no value.
+
+The drivers are imported by the tests that need them: together that takes a second.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
-import asyncpg
-import psycopg
-import pymongo.errors
-import pymysql.err
 import pytest
-import sqlalchemy
 
 from failsoft import ToolError
 from tests.doors import normalize
@@ -37,14 +35,16 @@ def facts(error: ToolError) -> tuple[str, str, str]:
     return error.category, error.retry, error.message
 
 
-def plain(engine: sqlalchemy.Engine) -> sqlite3.Connection:
+def plain(engine: Any) -> sqlite3.Connection:
     connection: Any = engine.raw_connection().driver_connection
     assert isinstance(connection, sqlite3.Connection)
     return connection
 
 
 @pytest.fixture(scope="module")
-def lite() -> Iterator[sqlalchemy.Engine]:
+def lite() -> Iterator[Any]:
+    import sqlalchemy  # noqa: PLC0415 - see above
+
     engine = sqlalchemy.create_engine("sqlite://", poolclass=sqlalchemy.StaticPool)
     plain(engine).executescript(
         """
@@ -87,8 +87,10 @@ def lite() -> Iterator[sqlalchemy.Engine]:
     ],
 )
 def test_a_constraint_of_sqlite(
-    statement: str, category: str, message: str, through_sqlalchemy: bool, lite: sqlalchemy.Engine
+    statement: str, category: str, message: str, through_sqlalchemy: bool, lite: Any
 ) -> None:
+    import sqlalchemy.exc  # noqa: PLC0415 - see above
+
     with lite.connect() as connection, pytest.raises((sqlite3.Error, sqlalchemy.exc.SQLAlchemyError)) as caught:
         connection.exec_driver_sql(statement) if through_sqlalchemy else plain(lite).execute(statement)
     assert facts(normalize(caught.value)) == (category, "after_fix", message)
@@ -152,6 +154,8 @@ OF_POSTGRES = [
 @IN_POSTGRES
 @each("driver", ["psycopg", "sqlalchemy", "asyncpg"])
 async def test_a_constraint_of_postgres(driver: str, postgres_url: str) -> None:
+    import psycopg  # noqa: PLC0415 - see above
+
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute(POSTGRES)
     found = [await _refusal(driver, postgres_url, statement) for statement, _, _ in OF_POSTGRES]
@@ -168,12 +172,16 @@ SOUGHT = "set search_path to constraints"
 
 
 async def _with_psycopg(url: str, statement: str) -> None:
+    import psycopg  # noqa: PLC0415 - see above
+
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(SOUGHT)
         connection.execute(statement)  # type: ignore[call-overload]  # a literal of this module
 
 
 async def _with_sqlalchemy(url: str, statement: str) -> None:
+    import sqlalchemy  # noqa: PLC0415 - see above
+
     address = url.replace("postgresql:", "postgresql+psycopg:")
     with sqlalchemy.create_engine(address, poolclass=sqlalchemy.NullPool).connect() as connection:
         connection.execute(sqlalchemy.text(SOUGHT))
@@ -181,6 +189,8 @@ async def _with_sqlalchemy(url: str, statement: str) -> None:
 
 
 async def _with_asyncpg(url: str, statement: str) -> None:
+    import asyncpg  # noqa: PLC0415 - see above
+
     connection = await asyncpg.connect(url)
     try:
         await connection.execute(SOUGHT)
@@ -193,7 +203,9 @@ RUN = {"psycopg": _with_psycopg, "sqlalchemy": _with_sqlalchemy, "asyncpg": _wit
 
 
 def test_an_asynchronous_driver_of_sqlalchemy_names_the_constraint() -> None:
-    from sqlalchemy.dialects.postgresql.asyncpg import AsyncAdapt_asyncpg_dbapi  # noqa: PLC0415 - for this test alone
+    import asyncpg  # noqa: PLC0415 - see above
+    import sqlalchemy.exc  # noqa: PLC0415 - see above
+    from sqlalchemy.dialects.postgresql.asyncpg import AsyncAdapt_asyncpg_dbapi  # noqa: PLC0415 - see above
 
     own = asyncpg.exceptions.UniqueViolationError("duplicate")
     own.constraint_name = "lots_name_key"
@@ -240,9 +252,11 @@ OF_MYSQL: list[tuple[int, str, str, str]] = [
 
 
 @each(("number", "text", "category", "message"), OF_MYSQL)
-@each("kind", [pymysql.err.IntegrityError, pymysql.err.OperationalError, pymysql.err.DataError])
-def test_a_constraint_of_mysql(kind: Any, number: int, text: str, category: str, message: str) -> None:
-    assert facts(normalize(kind(number, text))) == (category, "after_fix", message)
+@each("kind", ["IntegrityError", "OperationalError", "DataError"])
+def test_a_constraint_of_mysql(kind: str, number: int, text: str, category: str, message: str) -> None:
+    import pymysql.err  # noqa: PLC0415 - see above
+
+    assert facts(normalize(getattr(pymysql.err, kind)(number, text))) == (category, "after_fix", message)
 
 
 RULES: Any = {
@@ -260,6 +274,8 @@ RULES: Any = {
 
 
 def test_a_constraint_of_mongodb() -> None:
+    import pymongo.errors  # noqa: PLC0415 - see above
+
     taken = {
         "code": 11000,
         "errmsg": 'E11000 duplicate key error collection: a.b index: name_1 dup key: { n: "hunter2" }',

@@ -63,6 +63,7 @@ HOMES = {
     ),
     "failsoft.framework.errors.corrections": "correction, how_far, near_names",
     "failsoft.framework.errors.tool_error": "registry",
+    "failsoft.framework.errors.unknown_tools": "Offered, unknown_tool",
     "failsoft.framework.errors.violations": "Reason, advice, clause, collapsed, summarize",
     "failsoft.framework.errors.vocabulary": "RaisedWrongly, STOP_REASONS",
     "failsoft.framework.events": "Arguments",

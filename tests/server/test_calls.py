@@ -85,15 +85,16 @@ async def test_an_unknown_tool_is_a_protocol_error_that_names_the_closest(client
     with pytest.raises(MCPError) as caught:
         await client.call_tool("coumt", {})
     assert caught.value.error.code == -32602
-    assert "'count'" in caught.value.error.message
+    assert "`count`" in caught.value.error.message
     assert caught.value.error.data == {"code": "UNKNOWN_TOOL", "suggestion": "count"}
 
 
-async def test_an_unknown_tool_unlike_any_other_suggests_none(client: Client) -> None:
+async def test_an_unknown_tool_unlike_any_other_is_answered_with_those_that_there_are(client: Client) -> None:
     with pytest.raises(MCPError) as caught:
         await client.call_tool("qqqqqqqqqqqq" * 100, {})
-    assert caught.value.error.data == {"code": "UNKNOWN_TOOL"}
-    assert len(caught.value.error.message) < 300
+    assert caught.value.error.data.keys() == {"code", "tools"}
+    assert all(f"`{name}`" in caught.value.error.message for name in caught.value.error.data["tools"])
+    assert len(caught.value.error.message) < 500
 
 
 async def test_a_sync_handler_answers_like_an_async_one(client: Client) -> None:

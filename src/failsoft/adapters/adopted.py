@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from logging import LogRecord
 from typing import Any, NamedTuple
 
@@ -21,13 +21,12 @@ from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.errors import ToolError, UnknownError
-from failsoft.framework.errors.corrections import closest_tool
+from failsoft.framework.errors.unknown_tools import Offered, unknown_tool
 from failsoft.framework.normalize.reasons import text_of
 from failsoft.framework.normalize.system_errors import raised_in
-from failsoft.framework.safe.author_reports import logger
-from failsoft.framework.text import bounded, quoted as as_quotation
+from failsoft.framework.text import quoted as as_quotation
+from failsoft.server.protocol.tools import no_such_tool
 
-_NAME_AT_MOST = 128
 _SERVERS = ("mcp.server.", "fastmcp.server.")
 """Packages that refuse a request for want of a client's capability; raised elsewhere, another server refused."""
 
@@ -118,6 +117,18 @@ class AdoptedTools(ForeignTools):
         told = (whole or result).model_copy(update={"meta": {**(result.meta or {}), METADATA_KEY: facts}})
         return told if whole is None else self._made(told)
 
+    def unknown(self, name: str, arguments: Mapping[str, Any] | None, listed: Iterable[Any]) -> MCPError:
+        """Return the protocol's error for a tool that does not exist, with the listed tools that may be meant."""
+
+        def offered(tool: Any) -> Offered:
+            def validate(given: dict[str, Any]) -> Any:
+                return self.adopted(tool).operation.arguments.validate(given)
+
+            return Offered(_is_read_only(tool), tool.parameters, validate)
+
+        tools = {tool.name: offered(tool) for tool in listed if tool.name != name}
+        return no_such_tool(unknown_tool(name, arguments or {}, tools))
+
     def _restored(self, tree: dict[str, Any]) -> Any:
         return self._made(types.CallToolResult.model_validate(tree, by_alias=True, by_name=False))
 
@@ -165,25 +176,6 @@ def foreseen(text: str, cause: BaseException | None) -> ToolError:
     """Return the typed error for an exception that an author raised to tell callers something."""
     is_hidden = isinstance(cause, MCPError) and cause.error.message not in text
     return from_raised(text, None if is_hidden else cause)
-
-
-def unknown_tool(name: str, known: Iterable[Any]) -> MCPError:
-    """Return the protocol's error for a tool that does not exist, with the closest name.
-
-    Args:
-        name: As called.
-        known: The listed tools.
-    """
-    shown = bounded(name, _NAME_AT_MOST)
-    others = {tool.name: _is_read_only(tool) for tool in known if tool.name != name}
-    closest = closest_tool(shown, others)
-    hint = f"; did you mean '{closest}'?" if closest else ""
-    logger.bind(code="UNKNOWN_TOOL", operation=shown).warning("A tool that does not exist was called")
-    return MCPError(
-        code=types.INVALID_PARAMS,
-        message=f"Unknown tool: '{shown}'{hint}",
-        data={"code": "UNKNOWN_TOOL", **({"suggestion": closest} if closest else {})},
-    )
 
 
 def _is_read_only(tool: Any) -> bool:

@@ -21,7 +21,6 @@ from failsoft.adapters.adopted import (
     asks_the_client,
     foreseen,
     shown,
-    unknown_tool,
 )
 from failsoft.adapters.foreign import Question
 from failsoft.adapters.identity import identity_of_this_process
@@ -114,7 +113,7 @@ class FailSoftMiddleware(Middleware):
             try:
                 return await call_next(context)
             except (DisabledError, NotFoundError) as missing:
-                raise unknown_tool(name, await server.list_tools()) from missing
+                raise tools.unknown(name, context.message.arguments, await server.list_tools()) from missing
         with _LOG.held() as held:
             response = await _answer(adopted, context, call_next, tools)
             if known is not None and response.error is not None and response.error.violations:
@@ -124,7 +123,7 @@ class FailSoftMiddleware(Middleware):
                     response = await _answer(fresh, context, call_next, tools)
         if response.error is not None and isinstance(response.error.exception.__cause__, _NotRouted):
             tools.known.pop(name, None)
-            raise unknown_tool(name, await server.list_tools())
+            raise tools.unknown(name, context.message.arguments, await server.list_tools())
         return tools.sent(response, held)  # type: ignore[no-any-return]  # FastMCP's own result
 
     def _adopted_tools(self, context: MiddlewareContext[Any]) -> AdoptedTools:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import mcp_types as types
@@ -10,7 +11,7 @@ from mcp.server.mcpserver.exceptions import ResourceError, ToolError, Unexpected
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
-from failsoft.adapters.adopted import AdoptedTools, asks_the_client, foreseen, shown, unknown_tool
+from failsoft.adapters.adopted import AdoptedTools, asks_the_client, foreseen, shown
 from failsoft.adapters.foreign import Question
 from failsoft.adapters.identity import identity_of_this_process
 from failsoft.adapters.results import accepted
@@ -92,7 +93,7 @@ class FailSoft:
         Raises:
             MCPError: -32602 for a tool that does not exist; or what the protocol itself asks a tool to raise.
         """
-        adopted = self.tools.adopted(await self._tool(name))
+        adopted = self.tools.adopted(await self._tool(name, arguments))
 
         async def run(checked: dict[str, Any], call: Call) -> Any:
             try:
@@ -108,10 +109,11 @@ class FailSoft:
         response = await self.tools.answer(adopted.operation, arguments, request, run)
         return self.tools.sent(response)  # type: ignore[no-any-return]  # the SDK's own result
 
-    async def _tool(self, name: str) -> Any:
-        tool = self._server._tool_manager.get_tool(name)  # noqa: SLF001 - the public list builds every tool anew
+    async def _tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
+        manager = self._server._tool_manager  # noqa: SLF001 - the public list builds every tool anew
+        tool = manager.get_tool(name)
         if tool is None:
-            raise unknown_tool(name, await self._list_tools())
+            raise self.tools.unknown(name, arguments, manager.list_tools())
         return tool
 
 

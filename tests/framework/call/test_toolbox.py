@@ -64,12 +64,12 @@ def test_tools_are_found_by_their_name(box: Toolbox) -> None:
     ],
 )
 def test_the_closest_name_is_found_if_there_is_one(box: Toolbox, name: str, closest: str | None) -> None:
-    assert box.closest(name) == closest
+    assert box.unknown(name, {}).violations[0].suggestion == closest
 
 
 def test_a_hostile_name_is_compared_in_bounds(box: Toolbox) -> None:
-    assert box.closest("get_documentation" * 100_000) is None
-    assert box.closest("\ud800") is None
+    assert box.unknown("get_documentation" * 100_000, {}).violations[0].suggestion is None
+    assert box.unknown("\ud800", {}).violations[0].suggestion is None
 
 
 def test_two_tools_of_one_name_are_refused_with_a_way_out() -> None:
@@ -94,4 +94,5 @@ async def test_a_next_step_may_lead_to_a_neighbor_of_the_same_server_only(box: T
 
 def test_an_empty_box_is_no_special_case() -> None:
     empty = Toolbox([])
-    assert (empty.names, empty.find("a"), empty.closest("a"), list(empty)) == ((), None, None, [])
+    assert (empty.names, empty.find("a"), list(empty)) == ((), None, [])
+    assert empty.unknown("a", {}).violations[0].suggestion is None

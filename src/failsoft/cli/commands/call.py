@@ -159,7 +159,7 @@ def _toolset_with(operation: str, tools: Sequence[BaseTool]) -> list[BaseTool]:
             message=f"Several toolsets have an operation '{operation}': {', '.join(names)}.",
             hint=f"failsoft call {operation} --toolset {names[0]}",
         )
-    near = [tool for tool in tools if tool.toolbox.closest(operation) is not None]
+    near = [tool for tool in tools if tool.toolbox.unknown(operation, {}).violations[0].suggestion is not None]
     return [*having, *near, *tools][:1]
 
 

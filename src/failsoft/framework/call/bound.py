@@ -20,12 +20,10 @@ from failsoft.framework.call.operation import Operation, located
 from failsoft.framework.call.run import invoke, observe, recover
 from failsoft.framework.call.time_limits import deadline, inherit, inherited_deadline, nested
 from failsoft.framework.errors import ConfigurationError, UnknownTool
-from failsoft.framework.errors.corrections import closest_tool
-from failsoft.framework.errors.violations import Violation
+from failsoft.framework.errors.unknown_tools import Offered, unknown_tool
 from failsoft.framework.events import AttemptEvent
 from failsoft.framework.recorders import guarded
 from failsoft.framework.safe.author_reports import tell
-from failsoft.framework.text import quoted
 
 if TYPE_CHECKING:
     from failsoft.framework.answer.failure import Failure
@@ -300,32 +298,13 @@ class Toolbox:
         """Return the operation of that MCP name, or None."""
         return self._operations.get(name)
 
-    def closest(self, name: str, arguments: Mapping[str, Any] | None = None) -> str | None:
-        """Return the MCP name that an unknown name means, or None if that is not certain; see `closest_tool`."""
-
-        def takes_them(own: str) -> bool:
-            try:
-                self._operations[own].arguments.validate(arguments)
-            except Exception:  # noqa: BLE001 - an author's own validator may raise anything
-                return False
-            return True
-
-        tools = {own: bound.read_only for own, bound in self._operations.items()}
-        return closest_tool(name, tools, fits=takes_them if arguments is not None else None)
-
     def unknown(self, name: str, arguments: Mapping[str, Any]) -> UnknownTool:
         """Return the error of a call of a name that no tool has."""
-        closest = self.closest(name, arguments)
-        violation = Violation(
-            path="",
-            reason="unknown_tool",
-            message=f"there is no tool named {quoted(name)}",
-            expected="the name of a tool of this server",
-            allowed=() if closest else self.names[:20],
-            suggestion=closest,
-            is_standard=True,
-        )
-        return UnknownTool(name=name, violations=[violation])
+        offered = {
+            own: Offered(bound.read_only, bound.input_schema, bound.arguments.validate)
+            for own, bound in self._operations.items()
+        }
+        return unknown_tool(name, arguments, offered)
 
     def __iter__(self) -> Iterator[BoundOperation]:
         return iter(self._operations.values())

@@ -13,6 +13,7 @@ from failsoft.framework.call.next_step import NextCall, choose
 from failsoft.framework.call.rerun import stop_reason_of
 from failsoft.framework.clock import new_id, utc_timestamp
 from failsoft.framework.errors import NextStep, ToolError, UnknownError, UnknownTool
+from failsoft.framework.errors.unknown_tools import tools_meant
 from failsoft.framework.errors.violations import Violation, collapsed, once_each
 from failsoft.framework.logs.logs import log_broken
 from failsoft.framework.normalize.outcomes import type_name
@@ -153,7 +154,7 @@ def _advise(error: ToolError, call: Call, chosen: NextCall, error_id: str) -> _A
     elif retry.when == "after_fix":
         remedy, is_for_person = _after_fix(error, call, step)
     else:
-        remedy, is_for_person = _never(error, call, step)
+        remedy, is_for_person = _never(error, step)
     if left and retry.when == "after_fix" and not call.idempotent:
         remedy = f"{_SAME_KEY}. {remedy}".rstrip()
     told = _with_id(remedy, error_id) if is_for_person else remedy
@@ -168,11 +169,9 @@ def _with_id(remedy: str, error_id: str) -> str:
     return f"{first} (error id {error_id}){mark}{rest}" if mark else f"{remedy[:-1]} (error id {error_id})."
 
 
-def _never(error: ToolError, call: Call, step: NextStep | None) -> tuple[str, bool]:
+def _never(error: ToolError, step: NextStep | None) -> tuple[str, bool]:
     if isinstance(error, UnknownTool):
-        meant = error.violations[0].suggestion if error.violations else None
-        listed = f"The tools are: {', '.join(call.toolbox.names[:10])}."
-        return (f"Did you mean `{meant}`?" if meant else listed), False
+        return tools_meant(error), False
     if step is not None:
         return "", False
     if error.actor == "caller":  # where a permission is missing, the message says what is allowed

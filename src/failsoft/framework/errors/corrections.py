@@ -1,14 +1,14 @@
 """How far a correction may go: the one judge of names and values, and the names that are near to another one.
 
 Pure functions over the words of `meanings.py`: nothing here knows a schema or a call. Next steps, messages,
-`Toolbox.closest`, `RepairArguments` and `Alias` ask `how_far` and nothing else (contract: what a next step may say).
+`unknown_tool`, `RepairArguments` and `Alias` ask `how_far` and nothing else (contract: what a next step may say).
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -18,6 +18,7 @@ from failsoft.framework.errors.meanings import (
     is_another_unit,
     is_measured,
     means_something_else,
+    words,
 )
 from failsoft.framework.text import json_type
 
@@ -47,6 +48,7 @@ _UNCLEAR_TO_WRITE = re.compile(
 """A text that may stand for all, for nothing or for several, which only a read takes as one value."""
 _GROUPED = re.compile(r"[+-]?\d{1,3}(\.\d{3})+")
 """A number whose dots may be those of thousands: `41.300`."""
+_WITH_ES = ("ches", "shes", "sses", "xes", "zes")
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -105,6 +107,8 @@ def _how_far_of_a_name(given: str, meant: str, what: What, *, changes: bool, is_
         return "list"
     if is_alias or is_same_spelling(given, meant):
         return "use" if not changes or what in {"parameter", "enum"} else "ask"
+    if what == "tool" and not changes and _is_plural(given, meant):
+        return "use"
     if not _is_slip(given, meant, what, changes=changes):
         return "list"
     return "ask" if changes else "use"
@@ -165,8 +169,10 @@ def slip_of(given: str, options: Iterable[str]) -> str | None:
     return None if found is None else found.meant
 
 
-def near_names(name: str, options: Iterable[str], *, at_least: int = _SIMILARITY) -> list[str]:
-    """Return up to three options that are similar to a name, the closest first: candidates for eyes, not for steps.
+def near_names(
+    name: str, options: Iterable[str], *, at_least: int = _SIMILARITY, at_most: int | None = _NEAR_AT_MOST
+) -> list[str]:
+    """Return the options that are similar to a name, by default three, the closest first: candidates, not for steps.
 
     >>> near_names("result", ["max_results", "min_results", "colour"])
     ['max_results', 'min_results']
@@ -177,7 +183,7 @@ def near_names(name: str, options: Iterable[str], *, at_least: int = _SIMILARITY
 
     listed = [option for option in dict.fromkeys(options) if len(option) <= _LENGTH_AT_MOST][:_OPTIONS_AT_MOST]
     plain = [_plain(option) for option in listed]
-    found = process.extract(_plain(name), plain, scorer=fuzz.ratio, score_cutoff=at_least, limit=_NEAR_AT_MOST)
+    found = process.extract(_plain(name), plain, scorer=fuzz.ratio, score_cutoff=at_least, limit=at_most)
     return [listed[place] for _, _, place in found]
 
 
@@ -225,6 +231,20 @@ def _is_near(given: str, meant: str, most: int, begins_alike: bool) -> bool:  # 
     if plain == other or edits_between(plain, other, most) > most:  # of the same letters: `periods`, `period_s`
         return False
     return not means_something_else(given, meant, begins_alike=begins_alike)
+
+
+def _is_plural(given: str, meant: str) -> bool:
+    """Return whether two names are the same words, as one or as several: `get_category`, `get_categories`."""
+    if max(len(given), len(meant)) > _LENGTH_AT_MOST:
+        return False
+    one, other = ([*map(_singular, words(name))] for name in (given, meant))
+    return one == other and len(one) > 1
+
+
+def _singular(word: str) -> str:
+    if word.endswith("ies") and len(word) > len("ties"):
+        return f"{word[:-3]}y"
+    return word.removesuffix("es" if word.endswith(_WITH_ES) else "s")
 
 
 def _how_far_of_a_value(given: Any, meant: Any, what: What, about: str, *, changes: bool) -> HowFar:
@@ -299,24 +319,3 @@ def _is_equal(one: Any, other: Any) -> bool:
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
         return len(one) == len(other) and all(map(_is_equal, one, other))
     return bool(one == other)
-
-
-def closest_tool(name: str, tools: Mapping[str, bool], *, fits: Callable[[str], bool] | None = None) -> str | None:
-    """Return the tool that an unknown name is in another spelling, or None if that is not certain.
-
-    A tool with effects is returned only for a difference in case or separators, or of one letter.
-
-    Args:
-        name: As called.
-        tools: Whether each tool is read-only, by name.
-        fits: Whether a tool takes the arguments of the call, which decides between tools that are equally near.
-    """
-    near = [
-        own
-        for own, read_only in tools.items()
-        if how_far(name, own, what="tool", changes=not read_only) in {"use", "ask"}
-    ]
-    near = [own for own in near if is_same_spelling(name, own)] or near
-    if len(near) > 1 and fits is not None:
-        near = list(filter(fits, near))
-    return near[0] if len(near) == 1 else None

@@ -127,7 +127,7 @@ def means_something_else(given: str, meant: str, *, begins_alike: bool = False) 
     """
     if _DIGITS.findall(given) != _DIGITS.findall(meant) or _SIGN.findall(given) != _SIGN.findall(meant):
         return True  # `-name` sorts the other way round
-    one, other = _words(given), _words(meant)
+    one, other = words(given), words(meant)
     while one and other and one[-1] == other[-1]:
         del one[-1], other[-1]
     is_first = True
@@ -274,7 +274,8 @@ def _glued() -> re.Pattern[str]:
     return re.compile(f"(?=({'|'.join(words)}))")
 
 
-def _words(name: str) -> list[str]:
+def words(name: str) -> list[str]:
+    """Return the words of a name in lower case."""
     return [word.casefold() for word in _WORDS.findall(name)]
 
 

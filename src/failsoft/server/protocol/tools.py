@@ -19,7 +19,8 @@ from failsoft.framework.answer.response import TRACE_KEY, ToolResponse
 from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import BoundOperation, Toolbox
 from failsoft.framework.call.run import answer_failure
-from failsoft.framework.errors import Unavailable
+from failsoft.framework.errors import Unavailable, UnknownTool
+from failsoft.framework.errors.unknown_tools import tools_meant
 from failsoft.framework.recorders import NullMetrics
 from failsoft.framework.safe import json_safe
 from failsoft.framework.safe.author_reports import is_real_cancellation, logger
@@ -35,7 +36,6 @@ from failsoft.server.resources import OfferProtocol
 
 T = TypeVar("T")
 
-_NAME_AT_MOST = 128
 _FRESH_MS = 60_000
 """How long a client may use the list without asking again: it changes only with a restart."""
 _RETRY_AFTER_S = 5.0
@@ -212,15 +212,19 @@ class ToolProtocol:
         )
 
     def _unknown(self, name: str, arguments: Mapping[str, Any]) -> MCPError:
-        closest = self._toolbox.closest(name, arguments)
-        shown = bounded(name, _NAME_AT_MOST)
-        hint = f"; did you mean '{closest}'?" if closest else ""
-        logger.bind(code="UNKNOWN_TOOL", operation=shown).warning("A tool that does not exist was called")
-        return MCPError(
-            code=types.INVALID_PARAMS,
-            message=f"Unknown tool: {quoted(name, _NAME_AT_MOST)}{hint}",
-            data={"code": "UNKNOWN_TOOL", **({"suggestion": closest} if closest else {})},
-        )
+        return no_such_tool(self._toolbox.unknown(name, arguments))
+
+
+def no_such_tool(error: UnknownTool) -> MCPError:
+    """Return the protocol's error for a tool that does not exist, with the tools that may be meant, and log it."""
+    logger.bind(code=error.code, operation=error.name).warning("A tool that does not exist was called")
+    (fault,) = error.violations
+    meant = {"suggestion": fault.suggestion, "tools": list(fault.allowed)}
+    return MCPError(
+        code=types.INVALID_PARAMS,
+        message=f"Unknown tool: {quoted(error.name)}. {tools_meant(error)}".rstrip(),
+        data={"code": error.code} | {name: value for name, value in meant.items() if value},
+    )
 
 
 def _traced(result: T, scope: CallScope) -> T:

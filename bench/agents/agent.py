@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from agents.readers import Advice, read_any_text
-from agents.tasks import Task
+from agents.tasks import Call, Task
 
 __all__ = ["Agent"]
 
@@ -16,7 +16,8 @@ _WAITS_AT_MOST = 2
 _NAMED = re.compile(r"nknown tool.*did you mean '(\w+)'")
 _SHA = re.compile(r'"sha(?:256)?": ?"([0-9a-f]{8,64})"')
 _SHA_BEFORE = re.compile(r'"sha256_before": ?"([0-9a-f]{64})"')
-_SESSION = re.compile(r'"session_id": ?"([^"]+)"')
+_MADE = {"begin_session": "session_id", "build_media": "media_id"}
+"""What is taken over from what a step made."""
 _NOT_COMPARED = frozenset({"session_id", "query", "expected_hash", "expected_sha"})
 _STATEMENT = re.compile(r"syntax error|no such|incomplete input")
 _ROLE = re.compile(r"\b(WINDSURF|ANTIGRAVITY)\b")
@@ -66,8 +67,9 @@ class Agent:
             for name in ("expected_hash", "expected_sha"):
                 if self._last is not None and (name in arguments or name in self._last.whole or name in self.arguments):
                     arguments[name] = found[1]
-        if self.tool == "begin_session" and (begun := _SESSION.search(whole)):
-            arguments["session_id"] = begun[1]
+        handle = _MADE.get(self.tool, "")
+        if handle and (made := re.search(rf'"{handle}": ?"([^"]+)"', whole)):
+            arguments[handle] = made[1]
             self._meant = (tool, arguments)
         self.tool, self.arguments, self.follows = tool, arguments, False
         return True
@@ -95,16 +97,24 @@ class Agent:
         if _differ(fixed, self.arguments):
             self.arguments = fixed
             return True
-        if "begin_session" not in self._repeated and re.search("begin_session|Begin a session", advice.remark):
-            self._repeated.add("begin_session")
-            role = _ROLE.search(advice.remark)
-            self.tool = "begin_session"
-            self.arguments = {"workspace_root": self._root, "role": role[1] if role else "WINDSURF"}
+        if (other := self._other_call(advice)) is not None:
+            self.tool, self.arguments = other
             return True
         is_guided = self.read is not read_any_text
         may_repeat = advice.wait or not (is_guided or self.tool in self._repeated)
         self._repeated.add(self.tool)
         return may_repeat and not advice.stop
+
+    def _other_call(self, advice: Advice) -> Call | None:
+        """Return the change that was meant if a check names its file, or the session to begin where one is missing."""
+        tool, arguments = self._meant
+        if self.tool == "run_preflight" != tool and arguments["path"] in advice.whole:
+            return self._meant
+        if "begin_session" in self._repeated or not re.search("begin_session|Begin a session", advice.remark):
+            return None
+        self._repeated.add("begin_session")
+        role = _ROLE.search(advice.remark)
+        return "begin_session", {"workspace_root": self._root, "role": role[1] if role else "WINDSURF"}
 
     def _completed(self, step: tuple[str, dict[str, Any]]) -> dict[str, Any]:
         """Return the arguments of a step; a new session is begun in the folder of the task."""

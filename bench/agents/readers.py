@@ -13,6 +13,7 @@ _NEXT = re.compile(r"^Next: (\S+) (\{.*\})$", re.MULTILINE)
 _WAIT = re.compile(r"^Wait: ([\d.]+) s$|again in ([\d.]+) seconds?|[Rr]etry after ([\d.]+)", re.MULTILINE)
 _FAULT = re.compile(r"^- (\S+?)(?: \([\d,-]+\))?: (.*)$", re.MULTILINE)
 _NAMED = re.compile(r"`([A-Za-z_][\w.]*)`")
+_INSTEAD = re.compile(r"did you mean `([A-Za-z_][\w.]*)`")
 _STOP = re.compile(r"Error id: |[Dd]o not repeat|unexpectedly")
 
 
@@ -78,7 +79,7 @@ def read_lean_text(text: str, structured: Any) -> Advice:  # noqa: ARG001 - this
     step = (found[1], json.loads(found[2])) if found else None
     in_lines = [match[1] for match in _FAULT.finditer(text)]
     in_first = _NAMED.findall(text.partition("\n")[0]) if "was refused" in text else []
-    faults = tuple(name.split(".")[0] for name in in_lines or in_first[:1])
+    faults = tuple(name.split(".")[0] for name in (*(in_lines or in_first[:1]), *_INSTEAD.findall(text)))
     is_over = bool(_STOP.search(text)) or "Unknown tool" in text
     return Advice(step, bool(_WAIT.search(text)), faults, is_over, text, text, "unknown whether" in text)
 

@@ -112,7 +112,7 @@ class Bench:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.flux: tuple[Any, str] | None = None
+        self.flux: tuple[Any, dict[str, str]] | None = None
         self.make = shipped_contenders()
 
     async def world(self, task: Task, contender: str) -> tuple[Any, Any]:
@@ -137,7 +137,9 @@ async def prepared(world: Any, task: Task, call: Any) -> Task:
     return dataclasses.replace(task, meant=meant, first=first)
 
 
-_FLUX: dict[str, tuple[Any, str]] = {}
+_FLUX: dict[str, tuple[Any, dict[str, str]]] = {}
+_MEDIA = {"WATER": ["cpd00001"], "NO_CARBON": ["cpd00001", "cpd00007", "cpd00009", "cpd00013"]}
+"""Media on which nothing grows."""
 
 
 @cache
@@ -145,7 +147,7 @@ def _settings(answer: str) -> Settings:
     return Settings(answer=answer)
 
 
-async def _flux_with_model(settings: Settings) -> tuple[Any, str]:
+async def _flux_with_model(settings: Settings) -> tuple[Any, dict[str, str]]:
     from failsoft.tools.flux import Flux  # noqa: PLC0415 - the other sets need none of it
 
     class Kept(Flux):
@@ -157,7 +159,11 @@ async def _flux_with_model(settings: Settings) -> tuple[Any, str]:
     if settings.answer not in _FLUX:
         flux = Kept(Path(tempfile.gettempdir()), runtime=Runtime(settings=settings))
         loaded = await flux.execute_with_error_handling("load_model", {"name": "textbook"})
-        _FLUX[settings.answer] = flux, loaded.unwrap()["model_id"]
+        names = {"MODEL": loaded.unwrap()["model_id"]}
+        for name, compounds in _MEDIA.items():
+            built = await flux.execute_with_error_handling("build_media", {"compounds": compounds})
+            names[name] = built.unwrap()["media_id"]
+        _FLUX[settings.answer] = flux, names
     return _FLUX[settings.answer]
 
 
@@ -219,11 +225,12 @@ def _median(sizes: list[int]) -> float:
     return statistics.median(sizes) if sizes else 0
 
 
-def _score(step: int, which: tuple[str, str]) -> Score:
-    """Return what became of every `step`th task of a set with a contender; may run in a process of its own."""
-    logging.disable(logging.CRITICAL)
-    chosen, name = which
-    return asyncio.run(_scored(Bench(chosen), name, SETS[chosen]()[::step]))
+def _score(step: int, names: Sequence[str], which: tuple[str, str]) -> Score:
+    """Return what became of the tasks of these names, or of every `step`th, of a set with a contender."""
+    logging.disable(logging.CRITICAL)  # this may be a process of its own
+    chosen, contender = which
+    found = [task for task in SETS[chosen]() if task.name in names] if names else SETS[chosen]()[::step]
+    return asyncio.run(_scored(Bench(chosen), contender, found))
 
 
 async def _scored(bench: Bench, name: str, chosen: Sequence[Task]) -> Score:
@@ -261,6 +268,7 @@ def _print(chosen: str, scores: dict[str, Score], *, is_long: bool) -> None:
 OWN = {
     "--set": {"action": "append", "choices": list(SETS), "dest": "sets", "help": "by default all but flux"},
     "--every": {"type": int, "metavar": "N", "help": f"only every Nth task; --quick: every {QUICK_STEP}th"},
+    "--task": {"action": "append", "metavar": "NAME", "dest": "tasks", "help": "only this task, e.g. 'edit twice'"},
     "--undone": {"action": "store_true", "help": "name the tasks that were not completed, and bad steps"},
     "--ours": {"action": "store_true", "help": "leave the peers out"},
     **JOBS,
@@ -272,7 +280,11 @@ def measure(given: Any) -> list[Figure]:
     """Print a table for each set, and return what our goals are about."""
     names = [name for name in READERS if "failsoft" in name or not given.ours]
     pairs = [(chosen, name) for chosen in given.sets or SETS for name in names if given.sets or "flux" not in chosen]
-    scores = dict(zip(pairs, spread(partial(_score, given.every or given.step), pairs, given.jobs), strict=True))
+    scores = dict(
+        zip(
+            pairs, spread(partial(_score, given.every or given.step, given.tasks or ()), pairs, given.jobs), strict=True
+        )
+    )
     figures = []
     for chosen in dict.fromkeys(chosen for chosen, _ in pairs):
         of_set = {name: scores[chosen, name] for name in names}
@@ -282,9 +294,10 @@ def measure(given: Any) -> list[Figure]:
 
 
 def _goals(chosen: str, name: str, score: Score) -> list[Figure]:
-    label, share = f"{chosen}, {name}", 100 * score.completed / score.tasks
+    label, share = f"{chosen}, {name}", 100 * score.completed / max(1, score.tasks)
     return [
         figure(f"{label}: completed", [share], "%", goal=">= 95", note=", ".join(score.undone)),
         figure(f"{label}: wrong effects", [score.wrong_effects], "tasks", goal="<= 0"),
         figure(f"{label}: misled", [len(score.misled)], "steps", goal="<= 0", note="; ".join(score.misled)),
+        figure(f"{label}: calls", [score.calls / max(1, score.tasks)], "a task"),
     ]

@@ -7,6 +7,7 @@ import inspect
 import json
 import logging
 import shutil
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable
@@ -44,6 +45,12 @@ OTHER_FILES = {
 }
 _ROLES = ("ANTIGRAVITY:read+plan+approve", "REVIEWER:read+approve", "WINDSURF:read+write")
 """Nobody approves the plans of their own role."""
+_CHECK = """
+import sys
+for number, line in enumerate(open("menu.txt"), 1):
+    if len(line.split()) < 2:
+        sys.exit(f"menu.txt:{number}: no price")
+"""
 _KEPT = (".failsoft", "audit-log.jsonl", ".state")
 
 
@@ -52,13 +59,14 @@ class Shipped:
 
     Args:
         files: What the folder holds at the beginning.
-        fault: What happens to the folder before the first call, `change PATH`, `delete PATH` or `binary PATH`.
-        flux: A flux toolset and the id of a model in it, shared by all worlds since loading takes long.
+        fault: What happens to the folder before the first call, `change PATH`, `delete PATH` or `binary PATH`;
+            `no-price PATH`: its first line loses its price, and the preflight looks for one.
+        flux: A flux toolset and the names of what was made in it, shared by all worlds since loading takes long.
         settings: Those of the toolsets.
     """
 
     def __init__(
-        self, files: dict[str, str], fault: str, flux: tuple[BaseTool, str] | None, settings: Settings
+        self, files: dict[str, str], fault: str, flux: tuple[BaseTool, dict[str, str]] | None, settings: Settings
     ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="agents-")).resolve()
         self.state = Path(tempfile.mkdtemp(prefix="agents-state-"))
@@ -66,8 +74,9 @@ class Shipped:
         self.fault = fault
         self.files = files
         runtime = Runtime(settings=settings)
+        checks = [[sys.executable, "-c", _CHECK]] if fault.startswith("no-price") else []
         own = {"runtime": runtime, "state_folder": self.state}
-        self.workspace = Workspace(self.folder, settings=Workspace.Settings(roles=_ROLES), **own)
+        self.workspace = Workspace(self.folder, settings=Workspace.Settings(roles=_ROLES, preflight=checks), **own)
         self.tools: list[BaseTool] = [
             Docs(self.folder, cache_dir=self.state, **own),
             Edit(self.folder, **own),
@@ -77,7 +86,7 @@ class Shipped:
         self._ask: Any = None
         if flux is not None:
             self.tools = [flux[0]]
-            self.names["MODEL"] = flux[1]
+            self.names |= flux[1]
 
     def _write(self, files: dict[str, str]) -> None:
         for path, text in files.items():
@@ -109,6 +118,8 @@ class Shipped:
             (self.folder / path).unlink()
         elif what == "binary":
             (self.folder / path).write_bytes(b"\xff\xfe\x00\x01" * 20)
+        elif what == "no-price":
+            self._write({path: self.files[path].replace(" ", "\n", 1)})
 
     async def _call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         if self._ask is not None:
@@ -132,6 +143,8 @@ class Shipped:
             before[path] = "# changed meanwhile\n" + before[path]
         elif what in {"delete", "binary"}:
             del before[path]
+        elif what == "no-price":
+            before[path] = before[path].replace(" ", "\n", 1)
         found: Counter[str] = Counter()
         for place in self.folder.rglob("*"):
             name = str(place.relative_to(self.folder))

@@ -173,18 +173,28 @@ def shipped_tasks() -> list[Task]:
         Task("patch stale", patch, changed(patch, expected_hash="0" * 64), effect=_TEA),
     ]
     begin: Call = ("begin_session", {"workspace_root": "$ROOT", "role": "WINDSURF"})
+    plan: Call = ("lint_plan", {"files": ["src/**"], "session_id": "$WRITER"})
     found += [
         Task("role case", begin, changed(begin, role="windsurf")),
         Task("role unknown", begin, changed(begin, role="developer")),
         Task("root outside", begin, changed(begin, workspace_root="/etc")),
         Task("root number", begin, changed(begin, workspace_root=5)),
+        Task("plan no session", plan, changed(plan, session_id=7)),
+        Task("patch ended session", patch, changed(patch, session_id="$ENDED"), effect=_TEA),
+        Task("edit one object", edit, changed(edit, edits=_EDIT), effect=_APP),
+        Task("plan one object", plan, changed(plan, files={"path": "src/**"})),
         Task(
-            "plan no session",
-            ("lint_plan", {"files": ["src/**"], "session_id": "$WRITER"}),
-            ("lint_plan", {"files": ["src/**"], "session_id": 7}),
+            "preflight",
+            changed(over, content="tea 2.00\n"),
+            ("run_preflight", {"session_id": "$WRITER"}),
+            "no-price menu.txt",
+            "menu.txt: tea 2.00\n",
         ),
     ]
     return found
+
+
+_STARVED = (("on water", "$WATER"), ("without carbon", "$NO_CARBON"))
 
 
 def flux_tasks() -> list[Task]:
@@ -225,4 +235,5 @@ def flux_tasks() -> list[Task]:
         Task("load case", ("load_model", {"name": "textbook"}), ("load_model", {"name": "Textbook"})),
         Task("load path", ("load_model", {"name": "textbook"}), ("load_model", {"path": "models/none.xml"})),
         Task("load both", ("load_model", {"name": "textbook"}), ("load_model", {"name": "textbook", "path": "a.xml"})),
+        *(Task(f"fba {of}", changed(fba, media_id=medium), changed(fba, media_id=medium)) for of, medium in _STARVED),
     ]

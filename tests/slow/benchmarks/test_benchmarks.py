@@ -190,3 +190,7 @@ def test_the_policies_keep_their_goals_in_trouble() -> None:
 
 def test_agents_complete_their_tasks_of_two_sets() -> None:
     agents_reach_their_goals("wrapped", "shipped", sample="--quick")
+
+
+def test_agents_find_what_a_medium_lacks() -> None:
+    agents_reach_their_goals("flux", tasks=("fba on water", "fba without carbon"))

@@ -38,13 +38,14 @@ KEPT = (
 """What runs where no name is given, and what `--keep` writes down."""
 BY_NAME = (
     *("baseline", "instructions", "adapters", "keyed_calls", "flux", "edit_histories"),
-    *("docs_questions", "docs_trees", "docs_dead_paths", "agents", "adversarial", "play", "outages"),
+    *("docs_questions", "docs_trees", "docs_dead_paths", "agents", "adversarial", "answers", "play", "outages"),
     *("hostile_upstreams", "rolling_restart", "store"),
 )
 BENCHMARKS = (*KEPT, *BY_NAME)
 MODULES = {
     "agents": "agents.scores",
     "adversarial": "agents.adversarial.scores",
+    "answers": "agents.answers.sizes",
     "play": "agents.play",
     "outages": "outages.policies",
 }

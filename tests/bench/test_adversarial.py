@@ -83,7 +83,7 @@ def step(tool: str, arguments: dict[str, Any]) -> str:
     return f"{tool} was refused.\nNext: {tool} {json.dumps(arguments)}"
 
 
-@pytest.mark.parametrize(("chosen", "at_least"), [("open", 12)])
+@pytest.mark.parametrize(("chosen", "at_least"), [("open", 12), ("second", 8)])
 def test_every_case_of_a_set_is_right_in_itself(bench: SimpleNamespace, chosen: str, at_least: int) -> None:
     trades = bench.sets.load(chosen)
     wrong, kinds = [], set()
@@ -118,7 +118,7 @@ def test_the_held_out_set_that_ships_is_the_one_that_was_written_unseen(bench: S
     assert sum(len(bench.sets.cases_of(trade)) for trade in trades) >= 2_000
 
 
-@pytest.mark.parametrize("chosen", ["open"])
+@pytest.mark.parametrize("chosen", ["open", "second"])
 def test_every_call_that_is_meant_succeeds_on_three_servers(bench: SimpleNamespace, chosen: str) -> None:
     assert asyncio.run(bench.sets.check(bench.sets.load(chosen)[0])) == []
 

@@ -13,6 +13,7 @@ def test_every_benchmark_is_listed_with_what_it_measures() -> None:
     moved = {
         "agents/scores.py": "agents",
         "agents/adversarial/scores.py": "adversarial",
+        "agents/answers/sizes.py": "answers",
         "agents/play.py": "play",
         "outages/policies.py": "outages",
     }

@@ -1,6 +1,6 @@
 """Twenty failures of the rooms of a clinic."""
 
-from bench.agents.answers.worlds import Failure, earlier, fault, locked, sql, steps
+from agents.answers.worlds import Failure, earlier, fault, locked, sql, steps
 
 DESK = earlier('open_desk {"clerk": "Ute"}', keep="desk")
 BOOK = 'book_room {"room": "%s", "patient": "%s", "starts": "2031-05-12T%s", "ends": "2031-05-12T%s", "purpose": "%s"}'

@@ -3,8 +3,8 @@
 What is right was written down before any answer was seen. An agent knows what `wants` says, and the list of tools.
 """
 
-from bench.agents.answers import clinic_failures, ledger_failures, parcels_failures
-from bench.agents.answers.worlds import Failure
+from agents.answers import clinic_failures, ledger_failures, parcels_failures
+from agents.answers.worlds import Failure
 
 FAILURES: list[tuple[str, Failure]] = [
     (server, failure)

@@ -1,6 +1,6 @@
 """Twenty failures of the books of a shop."""
 
-from bench.agents.answers.worlds import Failure, earlier, fault, file, sql, steps
+from agents.answers.worlds import Failure, earlier, fault, file, sql, steps
 
 POST = (
     'post_entry {"reference": "%s", "debit": "6300", "credit": "%s", "amount_cents": %s, '

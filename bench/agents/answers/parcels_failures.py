@@ -1,6 +1,6 @@
 """Twenty failures of a shop's parcels."""
 
-from bench.agents.answers.worlds import Failure, earlier, fault, file, steps
+from agents.answers.worlds import Failure, earlier, fault, file, steps
 
 SHIP = 'create_shipment {"order_no": "%s", "weight_g": %s, "service": "%s"}'
 FIND = 'find_shipments {"order_no": "4711"}'

@@ -1,20 +1,12 @@
-"""Plays the failures, and prints what a model reads of each, with sizes.
+"""Plays a failure, and returns what comes back, with sizes."""
 
-`python -m bench.agents.answers.play [NAME ...]`
-"""
-
-import asyncio
 import json
-import os
-import statistics
-import sys
 from dataclasses import dataclass
 from typing import Any
 
 from mcp import MCPError
 
-from bench.agents.answers.failures import FAILURES
-from bench.agents.answers.worlds import Failure, World, world_of
+from agents.answers.worlds import Failure, World, world_of
 
 TRACE = "dev.failsoft/trace"
 
@@ -67,26 +59,3 @@ async def play(server: str, failure: Failure) -> Answer:
         for _ in range(failure.repeats):
             await answer_of(world, failure)
         return await answer_of(world, failure)
-
-
-async def main(names: list[str]) -> None:
-    """Play all failures, or those of these names."""
-    sizes = []
-    for server, failure in FAILURES:
-        if names and failure.name not in names:
-            continue
-        answer = await play(server, failure)
-        sizes.append(answer.sizes)
-        print(f"## {server}/{failure.name}: {failure.wants}")
-        print(f"call: {failure.call}{f' (key {failure.key})' if failure.key else ''}")
-        print(f"right: {failure.right}")
-        print("---" if answer.is_error else "--- NO FAILURE")
-        print(answer.text[:3000])
-        print("--- text {} B, structured {} B, whole {} B\n".format(*answer.sizes))
-    medians = [statistics.median(column) for column in zip(*sizes, strict=True)]
-    print("{} failures; medians: text {:.0f} B, structured {:.0f} B, whole {:.0f} B".format(len(sizes), *medians))
-
-
-if __name__ == "__main__":
-    os.environ.setdefault("FAILSOFT_LOG_LEVEL", "CRITICAL")
-    asyncio.run(main(sys.argv[1:]))

@@ -13,10 +13,10 @@ from typing import Any
 
 from mcp import Client
 
-from bench.agents.answers.clinic_rooms import ClinicRooms
-from bench.agents.answers.ledger import Ledger
-from bench.agents.answers.parcels import Parcels
-from bench.agents.answers.upstream import Answer, Fault, Upstream, listening
+from agents.answers.clinic_rooms import ClinicRooms
+from agents.answers.ledger import Ledger
+from agents.answers.parcels import Parcels
+from agents.answers.upstream import Answer, Fault, Upstream, listening
 from failsoft import BaseTool, Runtime, Settings, mcp_server
 
 SERVERS: dict[str, Callable[..., BaseTool]] = {"clinic": ClinicRooms, "parcels": Parcels, "ledger": Ledger}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from failsoft.framework.answer.failure import RetryAdvice
+from failsoft.framework.answer.narrowing import LIMITS
 from failsoft.framework.arguments.corrected import corrected_call, value_at, with_value
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.checks import run_checks
@@ -29,9 +30,6 @@ _ARGUMENTS_AT_MOST = 2_000
 _MANY_FAULTS = 20
 _ARGUMENTS_OF_MANY_AT_MOST = 500
 """The same where faults are many: merged, they say it in fewer characters than the corrected arguments."""
-_LIMITS = frozenset({"count", "limit", "max_items", "max_results", "page_size", "per_page", "top_k"})
-"""Parameters that limit the size of a result."""
-_MARGIN = 0.8
 _CHECKED_WITHIN_S = 0.5
 """Time limit for the references and checks of the suggested tool, in seconds; after it the step is dropped."""
 _WRAPPERS = frozenset(
@@ -258,14 +256,13 @@ def _renamed(error: UnknownTool, call: Call) -> NextStep | None:
 
 
 def _narrowed(error: ResultTooLarge, call: Call) -> NextStep | None:
-    """Return the call with a lower limit, if it has one, reduced in proportion to the excess size with a margin."""
-    known = call.bound.input_schema.get("properties", {}) if is_read(call) else {}
-    size: Any = error.size_bytes
-    for name in known.keys() & _LIMITS:
+    """Return the read with a limit at which the items of its result fit; None if no parameter limits them."""
+    known = call.bound.input_schema.get("properties", {}) if is_read(call) and error.items_that_fit else {}
+    is_later_page = call.params.get("page") not in (None, 0, 1)  # with shorter pages it begins elsewhere
+    for name in () if is_later_page else [name for name in known if name in LIMITS]:
         asked = call.arguments.get(name, known[name].get("default"))
-        if isinstance(asked, int) and asked > 1 and isinstance(size, int) and size > 0:
-            lower = max(1, int(asked * error.limit_bytes / size * _MARGIN))
-            return _checked(call.operation, {**call.params, name: lower}, call)[0]
+        if asked is None or (isinstance(asked, int) and asked >= (error.items or 0)):
+            return _checked(call.operation, {**call.params, name: error.items_that_fit}, call)[0]
     return None
 
 

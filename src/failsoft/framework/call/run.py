@@ -24,6 +24,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from failsoft.framework.answer.failure import Failure
+from failsoft.framework.answer.narrowing import too_large
 from failsoft.framework.answer.response import Failed, Metadata, Success, ToolResponse
 from failsoft.framework.answer.result import reported_failure
 from failsoft.framework.call import CallScope
@@ -33,7 +34,7 @@ from failsoft.framework.call.chain import Proceed, RecoveryEngine, Step
 from failsoft.framework.call.explain import explain
 from failsoft.framework.call.next_step import choose, confirm
 from failsoft.framework.call.time_limits import current_call
-from failsoft.framework.errors import BadOutput, Overloaded, ReportedFailure, ResultTooLarge, ToolError, ToolSystemError
+from failsoft.framework.errors import BadOutput, Overloaded, ReportedFailure, ToolError, ToolSystemError
 from failsoft.framework.events import AttemptEvent, AttemptResult, Outcome
 from failsoft.framework.logs import logs
 from failsoft.framework.safe.author_reports import is_real_cancellation, tell
@@ -240,12 +241,13 @@ def _succeeded(call: Call, value: Any) -> Success[Any]:
     response = Success(True, data, None, metadata, blocks, bound.wire)  # noqa: FBT003 - positional: half the cost
     limit = call.scope.max_response_bytes
     if limit is not None:
+        schema = bound.input_schema if call.read_only else None
         try:
             encoded = response.encode(limit)
         except TooLarge as found:
-            raise ResultTooLarge(size_bytes=2 * found.size_bytes, limit_bytes=limit) from None
+            raise too_large(response, 2 * found.size_bytes, limit, schema) from None
         if encoded.size_bytes > limit:
-            raise ResultTooLarge(size_bytes=encoded.size_bytes, limit_bytes=limit)
+            raise too_large(response, encoded.size_bytes, limit, schema)
         if not encoded.is_faithful and not bound.result.admits(json_safe(data)):
             raise BadOutput
     return response

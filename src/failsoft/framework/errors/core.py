@@ -182,6 +182,8 @@ class ResultTooLarge(Infeasible):
 
     size_bytes: Public[int]
     limit_bytes: Public[int]
+    items: Public[int | None] = None
+    items_that_fit: int = 0
     code = "RESULT_TOO_LARGE"
     message = "The result has {size_bytes} bytes, and at most {limit_bytes} can be sent."
     hints = ("Ask for less at once: narrow the request or lower its limit",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.doors import correction
+from tests.doors import correction, how_far
 from tests.framework.errors.test_how_far import Row, What, mistaken, never, pairs
 
 NAMES: tuple[What, ...] = ("parameter", "enum")
@@ -116,3 +116,25 @@ def test_a_separator_between_a_letter_and_a_digit_is_part_of_a_code_that_is_writ
     rows += [Row("C-1", "c_1", "enum", True, "use"), Row("line-2", "line2", "parameter", True, "use")]
     wrong = mistaken(rows)
     assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "meant"),
+    [
+        ("infra/billing-apis", ["infra/billing-api", "infra/billing-app", "web/storefront"], None),
+        ("infra/biling-api", ["infra/billing-api", "web/storefront"], "infra/billing-api"),
+        ("guide/intor.md", ["guide/intro.md", "guide/index.md"], "guide/intro.md"),
+        ("Guide/Intro.md", ["guide/intro.md", "guide/outro.md"], "guide/intro.md"),
+    ],
+)
+def test_a_name_with_a_rival_one_edit_farther_away_is_certain_to_be_neither(
+    given: str, options: list[str], meant: str | None
+) -> None:
+    found = correction(given, options, what="reference", changes=False)
+    assert (None if found is None else found.meant) == meant
+
+
+@pytest.mark.parametrize("text", ["hail+storm", "hail,storm", "hail|storm"])
+def test_a_text_that_joins_several_values_is_no_single_one(text: str) -> None:
+    assert how_far(text, [text], what="value", changes=False) == "list"
+    assert how_far("C++", ["C++"], what="value", changes=False) == "use"

@@ -40,7 +40,7 @@ _IN_CODES = re.compile(r"(?<=[^\W\d_])[\s_.-]+(?=\d)|(?<=\d)[\s_.-]+(?=[^\W\d_])
 """What is between the letters and the digits of a code: `C-1`."""
 _SECONDS = re.compile(r"(?:[\s_.-][sS]|(?<=[a-z])S)$")
 """The last letter of `period_s`, which is not `periods`."""
-_UNCLEAR = re.compile(r"^(?:$|[\[{\"])|[,;|&\s]|\.\.|^[^.]*/[^.]*$")
+_UNCLEAR = re.compile(r"^(?:$|[\[{\"])|[,;|&\s]|\.\.|[^\W_]\+[^\W_]|^[^.]*/[^.]*$")
 """A text that may be nothing, JSON that is cut off or quoted, or several values; a path mostly has a dot."""
 _UNCLEAR_TO_WRITE = re.compile(
     r"\*|^(?:all|any|everything|none|null|nothing|-)$|[^\W_]\s*\+\s*[^\W_]|[;\uff1b\u3001\uff0c]", re.IGNORECASE
@@ -154,9 +154,20 @@ def correction(
     if len(near) != 1:
         return None
     ((name, answer),) = near.items()
-    if what == "enum" and isinstance(given, str) and isinstance(name, str) and is_another_option(given, name, listed):
-        return None
+    if isinstance(given, str) and isinstance(name, str):
+        if what == "enum" and is_another_option(given, name, listed):
+            return None
+        if what == "reference" and _has_rival(given, name, listed):
+            return None
     return Correction(name, answer)
+
+
+def _has_rival(given: str, meant: str, options: Iterable[Any]) -> bool:
+    """Return whether another name is at most one edit farther away: among `api` and `app`, `apis` may be neither."""
+    plain = _plain(given)
+    edits = edits_between(plain, _plain(meant), _LENGTH_AT_MOST)
+    others = [option for option in options if isinstance(option, str) and option != meant]
+    return edits > 0 and any(edits_between(plain, _plain(option), edits + 1) <= edits + 1 for option in others)
 
 
 def slip_of(given: str, options: Iterable[str]) -> str | None:

@@ -72,8 +72,11 @@ HOMES = {
     "failsoft.framework.logs.alerts": "AlertDispatcher, AlertSink, LogSink, WebhookSink",
     "failsoft.framework.logs.log_output": "LogWriter, may_wait",
     "failsoft.framework.logs.logs": "log_events, log_recovery, log_store",
-    "failsoft.framework.normalize": "TABLES, THIRD_PARTIES, normalize, system_errors as system_errors_module",
-    "failsoft.framework.normalize.http_status": "STATUSES, from_status, parse_wait, reset_wait, retry_after",
+    "failsoft.framework.normalize": (
+        "TABLES, THIRD_PARTIES, is_refused, normalize, system_errors as system_errors_module"
+    ),
+    "failsoft.framework.normalize.http_status": "REFUSALS, STATUSES, from_status, parse_wait, reset_wait, retry_after",
+    "failsoft.framework.normalize.reasons": "with_reason",
     "failsoft.framework.offers": "UriTemplate",
     "failsoft.framework.plugins": "installed_points",
     "failsoft.framework.recorders": "Gauges, NullMetrics, OperationMetrics, Recorder",

@@ -14,7 +14,7 @@ _WAIT = re.compile(r"^Wait: ([\d.]+) s$|again in ([\d.]+) seconds?|[Rr]etry afte
 _FAULT = re.compile(r"^- (\S+?)(?: \([\d,-]+\))?: (.*)$", re.MULTILINE)
 _NAMED = re.compile(r"`([A-Za-z_][\w.]*)`")
 _INSTEAD = re.compile(r"did you mean `([A-Za-z_][\w.]*)`")
-_STOP = re.compile(r"Error id: |[Dd]o not repeat|unexpectedly")
+_STOP = re.compile(r"Error id: |[Dd]o not send|unexpectedly")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx
 
-from failsoft import BaseTool, InvalidArgument, NotFound, Retry, operation
+from failsoft import BaseTool, CallContext, NotFound, Retry, operation
 
 RETRY = Retry(attempts=3, base_s=0.05)
 
@@ -34,13 +34,15 @@ class Orders(BaseTool):
         """Return the numbers of all orders."""
         return (await self.http.get("/orders")).raise_for_status().json()
 
-    @operation(timeout=10.0, verify_with="list_orders")
-    async def place_order(self, item: str) -> dict[str, Any]:
+    @operation(timeout=10.0, effects=True, verify_with="list_orders")
+    async def place_order(self, item: str, call: CallContext) -> dict[str, Any]:
         """Order one item."""
-        response = await self.http.post("/orders", json={"item": item})
-        if response.status_code == httpx.codes.UNPROCESSABLE_ENTITY:  # nothing was written
-            raise InvalidArgument(message=response.json()["detail"], effect="none")
-        return response.raise_for_status().json()
+
+        async def order() -> dict[str, Any]:
+            response = await self.http.post("/orders", json={"item": item})
+            return response.raise_for_status().json()
+
+        return await call.effect("order", run=order)
 
 
 # --8<-- [end:tool]

@@ -12,8 +12,8 @@ import pytest
 from loguru import logger
 from mcp import Client
 
-from failsoft import AuditLog, BaseTool, InitializationError, mcp_server, operation
-from tests.doors import Lifecycle, assemble_server as assemble
+from failsoft import AuditLog, BaseTool, CallContext, InitializationError, mcp_server, operation
+from tests.doors import META_KEY, Lifecycle, assemble_server as assemble
 from tests.framework.recording import Recording, quiet_runtime
 
 pytestmark = pytest.mark.anyio
@@ -159,7 +159,7 @@ async def test_finishing_waits_for_the_last_request() -> None:
     assert lifecycle.in_flight == 0
 
 
-async def cut_off(tool: Writer, name: str = "write") -> dict[str, Any]:
+async def cut_off(tool: Writer, name: str = "write", **meta: Any) -> dict[str, Any]:
     """Return the error of a call that the server does not wait for when it ends."""
     assembly = assemble(tool)
     answers: list[Any] = []
@@ -167,7 +167,7 @@ async def cut_off(tool: Writer, name: str = "write") -> dict[str, Any]:
         async with Client(assembly.server, mode="2026-07-28") as client, anyio.create_task_group() as group:
 
             async def write() -> None:
-                answers.append(await client.call_tool(name))
+                answers.append(await client.call_tool(name, meta=meta))
                 assembly.lifecycle.leave()
 
             assembly.lifecycle.enter()
@@ -218,6 +218,33 @@ async def test_a_call_that_is_cut_off_while_it_is_put_on_record_is_counted_once(
     error = await cut_off(tool, "write_badly")
     assert error["code"] == "UNAVAILABLE"
     assert [kind for kind, *_ in metrics.events].count("finished") == 1
+
+
+class Books(Writer):
+    """Writes what is put on record."""
+
+    governed = True
+
+    @operation(atomic=True)
+    async def book(self) -> str:
+        """Book something."""
+        return "booked"
+
+    @operation(effects=True)
+    async def send(self, call: CallContext) -> str:
+        """Send something."""
+        return str(await call.effect("send", run=lambda: "sent"))
+
+
+@pytest.mark.parametrize("name", ["book", "send"])
+async def test_work_that_is_cut_off_while_it_is_put_on_record_may_have_been_done(name: str) -> None:
+    for meta, advised in (({}, "never"), ({META_KEY: "key-1"}, "after_delay")):
+        tool = Books(runtime=quiet_runtime())
+        tool.audit = trail = Trail()
+        tool.bind_operations()
+        tool.begun = trail.writing
+        error = await cut_off(tool, name, **meta)
+        assert (error["code"], error["effect"], error["retry"]["when"]) == ("UNAVAILABLE", "unknown", advised)
 
 
 # Audit logs.

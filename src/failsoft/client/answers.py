@@ -12,6 +12,7 @@ from mcp_types import TextContent
 
 from failsoft.client.known_texts import class_of, class_of_code
 from failsoft.client.reports import categorize, json_in, quoted, reported
+from failsoft.framework.answer.failure import EFFECTS
 from failsoft.framework.answer.result import object_in, reported_failure
 from failsoft.framework.errors import ToolError, UpstreamError, catalogue, categories
 from failsoft.framework.errors.violations import Reason, Violation
@@ -166,12 +167,14 @@ def stop_reason_of(answer: Answer) -> Any:
 
 
 def without_advice(message: str, tool: str) -> str:
-    """Return a server's message without the sentences that say to call this tool of it again.
+    """Return a server's message without what it says to do: of the effect, and to call this tool of it again.
 
-    Whoever reads the message of a handler that passes the failure on has the tools of another server.
+    Whoever reads the message of a handler or proxy that passes the failure on has the tools of another server, and
+    reads there what became of the whole call.
     """
-    sentences = _BETWEEN_SENTENCES.split(message)
-    return " ".join(item for item in sentences if f"call `{tool}` again" not in item) or f"`{tool}` failed."
+    said = message.partition(EFFECTS["unknown"])[0].partition(EFFECTS["applied"])[0]
+    sentences = _BETWEEN_SENTENCES.split(said.strip())
+    return " ".join([item for item in sentences if f"call `{tool}` again" not in item]) or f"`{tool}` failed."
 
 
 def _body(tree: Mapping[str, Any]) -> Mapping[str, Any]:

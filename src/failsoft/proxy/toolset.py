@@ -14,7 +14,7 @@ from mcp.server.session import ServerSession
 
 from failsoft.adapters.foreign import ForeignTool, ForeignTools
 from failsoft.adapters.results import widened
-from failsoft.client.answers import Answer, failure_in, read_answer
+from failsoft.client.answers import Answer, failure_in, read_answer, without_advice
 from failsoft.client.faults import fault_from
 from failsoft.framework.arguments.json_schema import SLOW_FROM_BYTES
 from failsoft.framework.call.call import Call
@@ -185,6 +185,7 @@ class ProxyTools(ForeignTools):
             return raw
         if self.front.refused > refused:
             raise Unsupported(message=f"`{name}` asks its user something, which this client cannot be asked.")
+        failed.message = without_advice(failed.message, listed.upstream_name)
         failed.next_step = self._own_step(failed.next_step, name)
         raise failed
 

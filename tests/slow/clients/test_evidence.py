@@ -70,10 +70,14 @@ WANTED: list[dict[str, Any]] = [
     },
     {"code": "UNAVAILABLE", "effect": "unknown", "retry": {"when": "never"}, "next_step": None},
 ]
+UNKNOWN = (
+    "It is unknown whether anything was changed. Do not send the whole call again, not even corrected."
+    " The operator of this server has to look into this."
+)
 LINES: list[tuple[str, set[str]]] = [
     ("price was refused (INVALID_PARAM): ", {'Next: price {"item":"tea","currency":"USD"}'}),
     ("price failed (RATE_LIMITED): ", {'Next: price {"item":"tea"}', "Wait: 600 s"}),
-    ("order failed (UNAVAILABLE): ", {"It is unknown whether anything was changed.", "Do not repeat the call."}),
+    ("order failed (UNAVAILABLE): ", {UNKNOWN}),
 ]
 """How the first line of each failure's text begins, and which lines it has for the next step, effect and advice."""
 Urls = dict[str, str]

@@ -142,6 +142,7 @@ class Failure:
         exception: The typed error itself, for callers in this process.
         headline: The part of the message that says what failed.
         remedy: The part that says who has to act, or what to change; empty if the rest says it.
+        repetition: The part that says whether a call that may have changed something may be sent again.
         stop_reason: Why the framework did not run it again.
         suggestions: Candidates for this failure, most likely first.
         hints: What the caller can do, from the error class.
@@ -171,6 +172,7 @@ class Failure:
     exception: ToolError
     headline: str = ""
     remedy: str = ""
+    repetition: str = ""
     is_for_person: bool = False
     """Whether a person has to act, who needs the error id."""
     stop_reason: StopReason = "not_transient"

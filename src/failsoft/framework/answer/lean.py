@@ -37,10 +37,10 @@ def _lines(failure: Failure, code: str) -> Iterator[str]:
     verb = "was refused" if failure.rejected else "failed"
     headline = _headline(failure)
     yield f"{failure.operation} {verb} ({code}): {headline}"
-    if not failure.read_only:
-        yield f"{EFFECTS[failure.effect]}."
-    if failure.effect != "none" and failure.retry.when == "never":
-        yield "Do not repeat the call."
+    if failure.effect != "none":
+        yield f"{EFFECTS[failure.effect]}. {failure.repetition} {failure.remedy}".rstrip()
+    elif not failure.read_only:
+        yield f"{EFFECTS['none']}."
     if failure.violations and not _is_one_line(failure):
         yield from _faults(once_each(failure.violations))
     if "context" in failure.exception.fields:
@@ -87,7 +87,7 @@ def _is_one_line(failure: Failure) -> bool:
 def _headline(failure: Failure) -> str:
     """Return what failed; faults of arguments have lines of their own."""
     if not failure.violations or failure.violations[0].reason == "unknown_tool":
-        return f"{failure.headline} {failure.remedy}".rstrip()
+        return f"{failure.headline} {failure.remedy if failure.effect == 'none' else ''}".rstrip()
     if _is_one_line(failure):
         return failure.headline
     return f"{failure.faults} parameters are wrong."

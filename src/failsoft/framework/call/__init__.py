@@ -100,11 +100,12 @@ class CallContext(Protocol):
         """Run a side effect once: mark it in the record of a keyed call, run it, and store its value.
 
         A repetition after a crash gets the stored value; if the crash happened during the work, the probe decides.
-        Await it in an async handler; in a sync handler it returns the value. Without a key it only runs the work.
+        Await it in an async handler; in a sync handler it returns the value. Without a key it only runs the work. If a
+        service answers that it did not do it (401, 403, 404, 409, 422, 429), nothing counts as changed.
 
         Args:
             name: Identifies the effect within the handler.
-            run: Does the work; takes no arguments, sync or async; returns a JSON value.
+            run: Does the work, with one request; takes no arguments, sync or async; returns a JSON value.
             probe: Checks without changing anything: returns the value of the work if it was done, `failsoft.NOT_DONE`
                 if not, and raises if it cannot determine that.
 

@@ -59,8 +59,8 @@ class Call(CallContext):
         is_counted: Whether the next run has been allowed and counted in `runs` already.
         record: The durable record of a call with a key.
         is_running: Whether its handler is running.
-        effect_begun: Whether something may have been changed: `effect` was called, or a handler without it runs.
-        handler_done: Whether the last run of the handler returned a value.
+        effects_begun: How many effects may have been carried out; 1 as soon as a handler runs that marks none.
+        handler_done: Whether the last run of the handler returned a value; None if that reports a failure.
         is_retried_below: Whether a call that the handler made failed after several runs.
         raised: The exception of the last run of the handler, not normalized.
         effect_so_far: The combined effect of the failed runs of the handler.
@@ -82,8 +82,8 @@ class Call(CallContext):
         "attempt",
         "bound",
         "deadline",
-        "effect_begun",
         "effect_so_far",
+        "effects_begun",
         "error",
         "expired",
         "handler",
@@ -130,7 +130,7 @@ class Call(CallContext):
         self.scope = scope
         self.handler = handler
         self.arguments: dict[str, Any] = {}
-        self.attempt = self.expired = 0
+        self.attempt = self.expired = self.effects_begun = 0
         self.read_only = bound.read_only
         self.idempotent = bound.idempotent
         self.idempotency_key: str | None = None
@@ -140,7 +140,8 @@ class Call(CallContext):
         self.runs_above: RunsLeft | None = None
         self._runs: RunsLeft | None = None
         self.record: CallRecord | None = None
-        self.is_counted = self.is_running = self.effect_begun = self.handler_done = self.is_retried_below = False
+        self.is_counted = self.is_running = self.is_retried_below = False
+        self.handler_done: bool | None = False
         self.raised: BaseException | None = None
         self.effect_so_far: Effect = "none"
         self.thread_over: Future[None] | None = None
@@ -340,10 +341,9 @@ class Call(CallContext):
         """
         before = self.attempt
         self.attempt += sum(made.attempt - before - number for number, made in enumerate(forks))
-        effects = [made.effect_of() if made.is_running else made.effect_so_far for made in forks]
         for fact in _DECISIVE:
             setattr(self, fact, getattr(last, fact))
-        self.effect_so_far = worst(*effects)
+        self.effect_so_far = worst(*[made.effect_of() if made.is_running else made.effect_so_far for made in forks])
 
 
 _DECISIVE = ("_typed", "handler_done", "idempotent", "is_retried_below", "raised", "read_only", "thread_over", "told")

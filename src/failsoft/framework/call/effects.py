@@ -6,6 +6,7 @@ import asyncio
 import enum
 import functools
 import inspect
+import threading
 import time
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 from failsoft.framework.call import NO_SCOPE, CallScope
 from failsoft.framework.errors import ConfigurationError, IdempotencyOutcomeUnknown
 from failsoft.framework.events import EffectEvent
+from failsoft.framework.normalize import is_refused
 from failsoft.framework.safe.author_reports import is_real_cancellation, report_mistake
 from failsoft.framework.text import quoted
 
@@ -46,6 +48,12 @@ class CallRecord(Protocol):
             STATE_UNAVAILABLE: The store does not answer.
         """
 
+    def unmark(self, name: str) -> None:
+        """Forget an effect that was not carried out; the store learns of it with the next mark, or the outcome."""
+
+
+_COUNTING = threading.Lock()
+"""Guards the counts of effects: a sync handler may begin effects in several threads."""
 
 Step: TypeAlias = Callable[[], Any]
 """A function that may return an awaitable, run on the loop or in the handler's thread."""
@@ -128,23 +136,34 @@ def _steps(call: Call, name: str, run: Step, probe: Step | None) -> Generator[St
         report_mistake(f"{issue}: add effects=True to its @operation", operation=call.bound.name)
         raise ConfigurationError(issue=issue, resolution="add effects=True to its @operation")
     record = call.record
-    if record is None:
-        call.effect_begun = True
-        return (yield from _carried_out(call, name, run))
-    marked = record.effects.get(name)
-    if marked is None:
+    marked = None if record is None else record.effects.get(name)
+    if record is not None and marked is None:
         yield _OnLoop(functools.partial(record.mark, name))
-        call.effect_begun = True
-    else:
-        call.effect_begun = True
+    with _COUNTING:
+        call.effects_begun += 1
+    if record is not None and marked is not None:
         found = marked["value"] if "value" in marked else (yield from _found(probe))
         if found is not NOT_DONE:
             if "value" not in marked:
                 yield _OnLoop(functools.partial(record.mark, name, value=found))
             return found
-    value = yield from _carried_out(call, name, run)
-    yield _OnLoop(functools.partial(record.mark, name, value=value))
+    try:
+        value = yield from _carried_out(call, name, run)
+    except Exception as error:
+        if marked is None and is_refused(error):
+            _take_back(call, name)
+        raise
+    if record is not None:
+        yield _OnLoop(functools.partial(record.mark, name, value=value))
     return value
+
+
+def _take_back(call: Call, name: str) -> None:
+    """Count an effect that was refused as one that was never begun."""
+    with _COUNTING:
+        call.effects_begun -= 1
+    if call.record is not None:
+        call.record.unmark(name)
 
 
 def _carried_out(call: Call, name: str, run: Step) -> Generator[Step, Any, Any]:
@@ -205,7 +224,7 @@ class DetachedCalls:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            if not task.done() and not call.effect_begun and call.scope.cancels():
+            if not task.done() and not call.effects_begun and call.scope.cancels():
                 task.cancel()
                 await asyncio.wait([task])
             raise

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from failsoft.framework.answer.candidates import closest_or_listed, is_unrelated, without_guesses
-from failsoft.framework.answer.failure import EFFECTS, Failure, governance_of
+from failsoft.framework.answer.failure import EFFECTS, Failure, RetryAdvice, governance_of
 from failsoft.framework.call.call import Call
-from failsoft.framework.call.next_step import NextCall, choose
-from failsoft.framework.call.rerun import stop_reason_of
+from failsoft.framework.call.next_step import NextCall, choose, verifier_of
+from failsoft.framework.call.rerun import UNDECIDED, repetition_of, stop_reason_of
 from failsoft.framework.clock import new_id, utc_timestamp
 from failsoft.framework.errors import NextStep, ToolError, UnknownError, UnknownTool
 from failsoft.framework.errors.unknown_tools import tools_meant
@@ -40,7 +40,6 @@ _WHO = {
     "person": "A person has to decide or grant this",
     "framework": "The operator of this server has to look into this",
 }
-_SAME_KEY = "The same call with the same key is safe"
 
 
 def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen: NextCall | None = None) -> Failure:
@@ -92,6 +91,7 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
         message=message,
         headline=headline,
         remedy=advice.remedy,
+        repetition=advice.repetition,
         is_for_person=advice.is_for_person,
         code=error.code,
         category=error.category,
@@ -130,35 +130,43 @@ class _Advice:
         remedy: Who has to act, or what to change; empty if the next step or the wait says it.
         said: What the message says after what failed: the effect, the wait, and the remedy.
         is_for_person: Whether a person has to act, who needs the error id.
+        repetition: After an effect, whether the call may be sent again.
     """
 
     remedy: str = ""
     said: str = ""
     is_for_person: bool = False
+    repetition: str = ""
 
 
 def _advise(error: ToolError, call: Call, chosen: NextCall, error_id: str) -> _Advice:
     """Return the effect, if there may be one, and what to do; empty if there is nothing to add."""
-    effect, retry, step = chosen.effect, chosen.retry, chosen.step
-    left = "" if effect == "none" else EFFECTS[effect]
-    if retry.when == "after_delay":
-        again = f"call `{call.operation}` again in {retry.wait_in_words}."
-        if left and not call.idempotent:
-            return _Advice(f"{_SAME_KEY}.", f"{left}. {_SAME_KEY}: {again}")
-        return _Advice("", f"{left}; {again}" if left else f"To go on, {again}")
-    if chosen.forbids_repeat:
-        left = f"{left}, so do not repeat the call"
-        who = _WHO.get(error.actor, "A person has to look")
-        is_look = step is not None and step.tool == call.bound.verify_with
-        remedy, is_for_person = ("Check the state first." if is_look else "", False) if step else (f"{who}.", True)
-    elif retry.when == "after_fix":
-        remedy, is_for_person = _after_fix(error, call, step)
-    else:
-        remedy, is_for_person = _never(error, step)
-    if left and retry.when == "after_fix" and not call.idempotent:
-        remedy = f"{_SAME_KEY}. {remedy}".rstrip()
-    told = _with_id(remedy, error_id) if is_for_person else remedy
-    return _Advice(remedy, f"{left}. {told}".rstrip() if left else told, is_for_person)
+    retry, step = chosen.retry, chosen.step
+    again = f"call `{call.operation}` again in {retry.wait_in_words}." if retry.when == "after_delay" else ""
+    if chosen.effect != "none":
+        repetition = repetition_of(call, retry)
+        remedy, is_for_person = _after_effect(error, call, retry, step)
+        told = _with_id(remedy, error_id) if is_for_person else remedy
+        said = f"{EFFECTS[chosen.effect]}. {repetition}{f': {again}' if again else '.'} {told}".rstrip()
+        return _Advice(remedy, said, is_for_person, f"{repetition}.")
+    if again:
+        return _Advice(said=f"To go on, {again}")
+    remedy, is_for_person = _after_fix(error, call, step) if retry.when == "after_fix" else _never(error, step)
+    return _Advice(remedy, _with_id(remedy, error_id) if is_for_person else remedy, is_for_person)
+
+
+def _after_effect(error: ToolError, call: Call, retry: RetryAdvice, step: NextStep | None) -> tuple[str, bool]:
+    """Return how to find out what was changed, or who can; arguments are corrected only where that is safe."""
+    remedy, is_for_person = "", False
+    if retry.when == "never" and step is None:
+        remedy, is_for_person = f"{_WHO.get(error.actor, 'A person has to look into this')}.", True
+    elif retry.when == "after_fix" and (call.idempotent or isinstance(error, UNDECIDED)):
+        remedy, is_for_person = _after_fix(error, call, None if isinstance(error, UNDECIDED) else step)
+    verifier = verifier_of(call)
+    if verifier is not None:
+        is_next = step is not None and step.tool == verifier.name
+        remedy = f"{'Check the state first.' if is_next else f'Check with `{verifier.name}`.'} {remedy}".rstrip()
+    return remedy, is_for_person
 
 
 def _with_id(remedy: str, error_id: str) -> str:

@@ -52,27 +52,24 @@ class NextCall:
         retry: Whether and when it may be repeated.
         step: The call to make next; None if there is none.
         dropped: Why the step of the error was not used; empty if it was, or if there was none.
-        forbids_repeat: Whether a repetition could do the work twice.
     """
 
     effect: Effect
     retry: RetryAdvice
     step: NextStep | None = None
     dropped: str = ""
-    forbids_repeat: bool = False
 
 
 def choose(error: ToolError, call: Call) -> NextCall:
     """Return a step whose tool exists and whose arguments have valid types; `confirm` runs the other checks."""
     effect, dropped = call.effect_of(error), ""
-    forbids_repeat = could_do_twice(effect, is_repeatable=is_repeatable_by_caller(call))
-    retry = retry_of(error, forbids_repeat=forbids_repeat)
-    if forbids_repeat:
-        step = _look_at_the_state(call)
+    retry = retry_of(error, forbids_repeat=could_do_twice(effect, is_repeatable=is_repeatable_by_caller(call)))
+    if effect != "none" and (retry.when == "never" or (retry.when == "after_fix" and not call.idempotent)):
+        step = _look_at_the_state(call)  # a corrected call would do the work twice, with a key of its own too
         own = error.next_step if error.retry == "never" else None
         if step is None and own is not None and own.tool != call.operation:  # such as a report about a crash
             step, dropped = _given(error, own, call, retry)
-        return NextCall(effect=effect, retry=retry, step=step, dropped=dropped, forbids_repeat=True)
+        return NextCall(effect=effect, retry=retry, step=step, dropped=dropped)
     if error.next_step is not None:
         step, dropped = _given(error, error.next_step, call, retry)
         if step is not None:
@@ -290,11 +287,17 @@ def _checked(tool: str, arguments: Any, call: Call, *, accepted: Any = None) -> 
     return NextStep(tool, arguments), ""
 
 
-def _look_at_the_state(call: Call) -> NextStep | None:
-    """Return the call of the `verify_with` operation, with the arguments that it shares."""
+def verifier_of(call: Call) -> BoundOperation | None:
+    """Return the `verify_with` operation, if this server has it and it is read-only."""
     name = call.bound.verify_with
     bound = call.toolbox.find(name) if name else None
-    if bound is None or not bound.read_only:
+    return bound if bound is not None and bound.read_only else None
+
+
+def _look_at_the_state(call: Call) -> NextStep | None:
+    """Return the call of the `verify_with` operation, with the arguments that it shares."""
+    bound = verifier_of(call)
+    if bound is None:
         return None
     known = bound.input_schema.get("properties", {})
     shared = {name: value for name, value in call.params.items() if name in known}

@@ -10,7 +10,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from failsoft.framework.answer.failure import RetryAdvice
-from failsoft.framework.errors import CircuitOpen, DeadlineExceeded, Effect, RetryWhen, ToolError, ToolSystemError
+from failsoft.framework.call import META_KEY
+from failsoft.framework.errors import (
+    CircuitOpen,
+    DeadlineExceeded,
+    Effect,
+    IdempotencyInProgress,
+    IdempotencyOutcomeUnknown,
+    RetryWhen,
+    ToolError,
+    ToolSystemError,
+)
 from failsoft.framework.errors.vocabulary import StopReason
 
 if TYPE_CHECKING:
@@ -36,16 +46,15 @@ class RunFacts:
         stated: The effect that its error states; None if it states none.
         is_own: Whether the handler's author states it. A library's exception, or the failure of a call that the handler
             made, knows nothing of what the handler did before.
-        read_only: Whether the operation changes nothing.
-        atomic: Whether the operation changes everything or nothing, so that a failed run has changed nothing.
+        atomic: Whether the operation changes everything or nothing, so that a run that raises has changed nothing; one
+            that returns has committed.
         marks_effects: Whether the operation declares that its handler marks effects.
-        has_begun: Whether it has marked one.
+        has_begun: Whether one that it marked may have been carried out; one that a service refused was not.
         has_ended: Whether the run is over: a thread outlives a call whose time is up.
     """
 
     stated: Effect | None = None
     is_own: bool = False
-    read_only: bool = False
     atomic: bool = False
     marks_effects: bool = False
     has_begun: bool = False
@@ -58,8 +67,6 @@ def effect_of_run(run: RunFacts) -> Effect:
     >>> effect_of_run(RunFacts(stated="none", is_own=False))
     'unknown'
     """
-    if run.read_only:
-        return "none"
     if run.stated in ("unknown", "applied") or (run.stated == "none" and run.is_own):
         return worst(run.stated)
     is_undone = run.atomic or (run.marks_effects and not run.has_begun)
@@ -72,9 +79,9 @@ def effect_of_failed_run(call: Call, raised: BaseException) -> Effect:
     run = RunFacts(
         stated=error.effect,
         is_own=issubclass(type(raised), ToolError) and not error.effect_is_foreign,
-        atomic=bound.atomic,
+        atomic=bound.atomic and call.handler_done is False,
         marks_effects=bound.marks_effects,
-        has_begun=call.effect_begun,
+        has_begun=call.effects_begun > 0,
         has_ended=bound.is_async or not issubclass(type(raised), asyncio.CancelledError),
     )
     return effect_of_run(run)
@@ -203,6 +210,8 @@ class RunsLeft:
 DEFAULT_WAIT_S = 2.0
 _WAIT_AT_MOST_S = 31_536_000.0
 """A year; a longer wait is sent as a year."""
+UNDECIDED = (IdempotencyOutcomeUnknown, IdempotencyInProgress)
+"""Failures after which the outcome of a key is still open, so that its record keeps none."""
 _NEVER = RetryAdvice("never")
 _ADVICE: dict[RetryWhen, RetryAdvice] = {"after_fix": RetryAdvice("after_fix"), "never": _NEVER}
 
@@ -223,6 +232,14 @@ def retry_of(error: ToolError, *, forbids_repeat: bool) -> RetryAdvice:
     wait: Any = error.retry_after_seconds
     makes_sense = isinstance(wait, (int, float)) and wait >= 0  # NaN is not
     return RetryAdvice("after_delay", round(float(min(wait, _WAIT_AT_MOST_S)), 3) if makes_sense else DEFAULT_WAIT_S)
+
+
+def repetition_of(call: Call, retry: RetryAdvice) -> str:
+    """Return in words whether the caller may send a call again that has changed something, or may have."""
+    if not is_repeatable_by_caller(call) or (retry.when == "never" and call.idempotency_key is None):
+        return "Do not send the whole call again, not even corrected"
+    same = "same call with the same key" if META_KEY in call.scope.meta else "same call"  # a derived key is not seen
+    return f"The {same} is safe" if call.idempotent else f"Only the {same} is safe"
 
 
 def stop_reason_of(error: ToolError, call: Call, effect: Effect) -> StopReason:

@@ -27,7 +27,7 @@ from failsoft.framework.answer.failure import Failure
 from failsoft.framework.answer.narrowing import too_large
 from failsoft.framework.answer.response import Failed, Metadata, Success, ToolResponse
 from failsoft.framework.answer.result import reported_failure
-from failsoft.framework.call import CallScope
+from failsoft.framework.call import META_KEY, CallScope
 from failsoft.framework.call.audited import note_cancelled, recorded, success_refused
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Proceed, RecoveryEngine, Step
@@ -120,7 +120,7 @@ async def invoke(call: Call) -> Any:
         call.require_rerun_allowed()
     call.attempt = run = call.attempt + 1
     if not bound.marks_effects:
-        call.effect_begun = True
+        call.effects_begun = 1
     began = time.perf_counter() if bound.events.wants(AttemptEvent) else None
     call.is_running = True
     outer = current_call.set(call)
@@ -188,13 +188,13 @@ def _accepted(call: Call, value: Any) -> Any:
     """
     if isinstance(value, ToolResponse):
         if value.error is not None:
-            call.handler_done = False
+            call.handler_done = None
             about_other_arguments = value.error.violations
             raise ReportedFailure(report=value.error.message) if about_other_arguments else value.error.exception
         value = value.data
     report = reported_failure(value, call.bound.result.schema)
     if report is not None:
-        call.handler_done = False
+        call.handler_done = None
         raise ReportedFailure(report=report)
     return call.bound.result.conform(value)
 
@@ -337,7 +337,8 @@ async def answer_failure(
     """
 
     async def fail(call: Call) -> Any:
-        call.attempt = int(begun)
+        call.attempt = call.effects_begun = int(begun)
+        call.idempotency_key = scope.meta.get(META_KEY)  # which another process honors
         if begun:
             call.run_failed(error)
         raise error

@@ -139,8 +139,8 @@ class IdempotencyOutcomeUnknown(Conflict):
     """
 
     code = "IDEMPOTENCY_OUTCOME_UNKNOWN"
-    remedy = "Look whether the work was done; if it was not, send a new idempotency key and"
-    message = "The first call with this idempotency key never reported its outcome; its work may have been done."
+    remedy = "If the work was not done, send a new idempotency key and"
+    message = "The first call with this idempotency key never reported its outcome."
     hints = (
         "Look whether the work was done",
         "If it was not, call again with a new idempotency key",

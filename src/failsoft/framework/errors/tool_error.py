@@ -60,8 +60,7 @@ class ToolError(_Declared):
     """A failure with a stable code, a message, and advice for the caller.
 
     Subclass one of the categories, never this class: set `code`, annotate the fields, give `message` as a template
-    over them and `hints`, and write the docstring. What a class leaves out is its category's. The message may be
-    positional; all other arguments are keywords.
+    over them and `hints`, and write the docstring. The rest is its category's. Only the message may be positional.
 
     Args:
         message: The complete message, instead of the class's template. It is the only argument that is ever required.
@@ -94,9 +93,11 @@ class ToolError(_Declared):
         violations: _Given[Sequence[Violation], tuple[Violation, ...]] = _Given(())
         category: str = field(default="", init=False)
         effect_is_foreign: bool = field(default=False, init=False)
+        is_refusal: bool = field(default=False, init=False)
     else:
         message: str = "The call failed."
         category, effect_is_foreign = "", False  # whether a library or a call below states the effect
+        is_refusal = False  # whether it is the answer of a service that did not do what was asked
     hints: ClassVar[tuple[str, ...]] = ()
     """What the caller can do, a sentence each; templates over the fields, as `message` is."""
     remedy: ClassVar[str] = ""
@@ -345,6 +346,5 @@ def _check_entry(cls: type[ToolError]) -> None:
     for template in (cls._sentence, *cls._hints):
         unknown = template.names - cls._known
         if unknown:
-            used = ", ".join(sorted(unknown))
-            msg = f"{name} ({code}): the text {template.text!r} uses {used}, which it has no field for"
+            msg = f"{name} ({code}): the text {template.text!r} uses {sorted(unknown)}, which it has no field for"
             raise CatalogueError(msg)

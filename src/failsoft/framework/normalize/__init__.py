@@ -64,6 +64,14 @@ def normalize(exc: BaseException, sent: Mapping[str, Any] | None = None) -> Tool
         return _finished(unknown(exc), exc)
 
 
+def is_refused(exc: BaseException) -> bool:
+    """Return whether the exception is the answer of a service that did not do what was asked (`REFUSALS`).
+
+    A group is not: what ran beside the request may have been done.
+    """
+    return not isinstance(exc, BaseExceptionGroup) and normalize(exc).is_refusal
+
+
 def _report(broken: str) -> None:
     """Log that a rule raised: otherwise the bug would look like an unknown exception."""
     from failsoft.framework.safe.author_reports import logger  # noqa: PLC0415 - loaded when there is something to say

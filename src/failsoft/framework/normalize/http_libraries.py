@@ -17,9 +17,9 @@ def _answered(exc: Any) -> ToolError:
     return from_response(read(exc, "response"))
 
 
-def _with(status: str) -> Rule:
+def _with(status: str, *, is_answer: bool) -> Rule:
     """Return the rule for exceptions that carry `headers` themselves, and the status under this name."""
-    return lambda exc: from_status(read(exc, status), read(exc, "headers"))
+    return lambda exc: from_status(read(exc, status), read(exc, "headers"), is_answer=is_answer)
 
 
 def _wrapping(otherwise: str) -> Rule:
@@ -53,7 +53,8 @@ def _of_provider(exc: Any) -> ToolError:
     response = read(exc, "response")
     error = from_response(response) if response is not None else from_status(read(exc, "status_code"))
     if {read(exc, "code"), read(exc, "type")} & _OF_MONEY or "SpendLimit" in type_name(exc):
-        error = OUTCOMES["model_quota"](exc)
+        is_refusal, error = error.is_refusal, OUTCOMES["model_quota"](exc)
+        error.is_refusal = is_refusal
     request_id = read(exc, "request_id")
     if isinstance(request_id, str):
         error.details["request_id"] = request_id
@@ -64,7 +65,8 @@ def _werkzeug(exc: Any) -> ToolError:
     """Return the error for werkzeug's `HTTPException`, which may hold a whole response in place of a code."""
     status = read(exc, "code")
     if status is None:
-        return from_response(read(exc, "response"))
+        response = read(exc, "response")
+        return from_status(read(response, "status_code"), read(response, "headers"))
     error = from_status(status, read(read(exc, "response"), "headers"))
     wait = read(exc, "retry_after")
     if error.retry_after_seconds is None and wait is not None:
@@ -139,7 +141,11 @@ TABLES: dict[str, Table] = {
             failed="PoolError HTTPError",
         ),
     },
-    "urllib": {"HTTPError": _with("code"), "URLError": _wrapping("unreachable"), **rows(lost="ContentTooShortError")},
+    "urllib": {
+        "HTTPError": _with("code", is_answer=True),
+        "URLError": _wrapping("unreachable"),
+        **rows(lost="ContentTooShortError"),
+    },
     "http": rows(
         lost="RemoteDisconnected IncompleteRead",
         address="InvalidURL",
@@ -147,7 +153,8 @@ TABLES: dict[str, Table] = {
         unreadable="HTTPException",
     ),
     "aiohttp": {
-        **dict.fromkeys(("ClientResponseError", "HTTPException"), _with("status")),
+        "ClientResponseError": _with("status", is_answer=True),
+        "HTTPException": _with("status", is_answer=False),
         **rows(
             unreadable="ContentTypeError HttpProcessingError",
             redirects="TooManyRedirects",
@@ -178,7 +185,7 @@ TABLES: dict[str, Table] = {
         **rows(model_later="RetryableError", webhook="APIWebhookValidationError", model_keys="AnthropicError"),
     },
     "werkzeug": {"HTTPException": _werkzeug},
-    "starlette": {"HTTPException": _with("status_code")},
+    "starlette": {"HTTPException": _with("status_code", is_answer=False)},
     "mcp": {"MCPError": _mcp},
 }
 """Root package -> class -> rule. FastAPI's `HTTPException` is a subclass of starlette's."""

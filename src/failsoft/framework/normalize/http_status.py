@@ -37,7 +37,16 @@ STATUSES = numbered(
 """Other statuses: 4xx as 400, 5xx as a failure of the service, the rest as an unexpected answer."""
 
 
-def from_status(status: Any, headers: Any = None) -> ToolError:
+REFUSALS = frozenset({401, 403, 404, 409, 422, 429})
+"""Statuses with which a service says that it did nothing: who asks, for what, how often, or in which state, is wrong.
+
+No others, because services and what lies before them send these also after work was begun or done: 400 and 413 for the
+rest of a body, 408 and 425 for time, 410 for what a first attempt deleted, 405 and 415 behind a redirect, 412 and 428
+for what a first attempt changed, 423 and 424 for a part of several.
+"""
+
+
+def from_status(status: Any, headers: Any = None, *, is_answer: bool = False) -> ToolError:
     """Return the error for a status, with the wait that the headers ask for.
 
     A 403 that says that nothing is left of a limit, or how long to wait, is a rate limit.
@@ -45,6 +54,7 @@ def from_status(status: Any, headers: Any = None) -> ToolError:
     Args:
         status: The HTTP status; anything else is an unexpected answer.
         headers: The response's headers, if they are known.
+        is_answer: Whether a client library got it as the answer to a request; web frameworks raise statuses, too.
     """
     wait = retry_after(headers)
     is_limited = status in _LIMITS or (status == _FORBIDDEN and (wait is not None or is_used_up(headers)))
@@ -54,12 +64,13 @@ def from_status(status: Any, headers: Any = None) -> ToolError:
     error.retry_after_seconds = wait
     if isinstance(status, int):
         error.details["status"] = int(status)
+    error.is_refusal = is_answer and status in REFUSALS
     return error
 
 
 def from_response(response: Any) -> ToolError:
     """Return the error for the response of a client library that calls its parts `status_code` and `headers`."""
-    return from_status(read(response, "status_code"), read(response, "headers"))
+    return from_status(read(response, "status_code"), read(response, "headers"), is_answer=True)
 
 
 def _outcome(status: Any) -> Outcome:

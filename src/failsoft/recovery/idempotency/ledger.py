@@ -244,6 +244,10 @@ class KeyRecord:
             raise IdempotencyInProgress(effect="none")
         self.effects = marked
 
+    def unmark(self, name: str) -> None:
+        """See `CallRecord`."""
+        self.effects = {marked: done for marked, done in self.effects.items() if marked != name}
+
     async def keep(self, said: Report, outcome: str = "") -> None:
         """Report the end despite cancellation; if the store is lost, retry in the background."""
         self._is_over = True

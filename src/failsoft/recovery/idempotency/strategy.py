@@ -13,13 +13,12 @@ from failsoft.framework.call import META_KEY
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed
-from failsoft.framework.call.rerun import Facts, why_not_rerun, worst
+from failsoft.framework.call.rerun import UNDECIDED, Facts, why_not_rerun, worst
 from failsoft.framework.errors import (
     BadOutput,
     DeadlineExceeded,
     IdempotencyInProgress,
     IdempotencyOutcomeUnknown,
-    NextStep,
     QuotaExhausted,
     StateUnavailable,
     StateUnusable,
@@ -155,7 +154,7 @@ class _KeyedCalls:
             if verdict == Verdict.UNKNOWN:
                 if text:
                     logger.warning("A stored key has arguments hashed with another FAILSOFT_STATE_KEY: it is refused")
-                raise _refused(call, "lost", _unknown(call))
+                raise _refused(call, "lost", IdempotencyOutcomeUnknown(effect="unknown"))
             if not self._records.is_local and dead != owner and is_dead(owner):
                 dead = owner
                 continue
@@ -267,7 +266,7 @@ class _KeyedCalls:
         so_far = worst(effect, "unknown" if record.effects else None)
         if why_not_rerun(Facts(effect=so_far, is_repeatable=call.idempotent)) is None:
             said = Report.FREE
-        elif record.effects and (is_cancelled or effect == "none" or issubclass(type(error), _UNDECIDED)):
+        elif record.effects and (is_cancelled or effect == "none" or issubclass(type(error), UNDECIDED)):
             said = Report.RELEASE  # the marks tell the next call which effects to check
         elif is_cancelled:
             said = Report.UNKNOWN
@@ -277,9 +276,6 @@ class _KeyedCalls:
             run_in_background(record.keep(said, outcome))
         else:
             await record.keep(said, outcome)
-
-
-_UNDECIDED = (IdempotencyOutcomeUnknown, IdempotencyInProgress)
 
 
 def _may_be_claimed(lost: Exception) -> bool:
@@ -296,7 +292,7 @@ def _replay(text: str, call: Call) -> Any:
     try:
         outcome = read_outcome(text, call.bound.result)
     except (BadOutput, LookupError, TypeError, ValueError, AttributeError) as error:  # damaged, or of other code
-        raise _refused(call, "lost", _unknown(call)) from error
+        raise _refused(call, "lost", IdempotencyOutcomeUnknown(effect="unknown")) from error
     for warning in outcome.warnings:
         call.warn(warning)
     call.attempt, call.effect_so_far = outcome.attempts, outcome.effect  # those of the first call
@@ -326,17 +322,6 @@ def _left_s(call: Call) -> float | None:
     if remaining_s is None:
         return None
     return remaining_s - min(_RESERVE_AT_MOST_S, (call.bound.timeout_s or 0.0) * _RESERVE_RATIO)
-
-
-def _unknown(call: Call) -> IdempotencyOutcomeUnknown:
-    """Return the error for a lost outcome, with a call that shows whether the work was done."""
-    name = getattr(call.bound, "verify_with", None)
-    verifier = call.toolbox.find(name) if name else None
-    if verifier is None:
-        return IdempotencyOutcomeUnknown(effect="unknown")
-    known = verifier.input_schema.get("properties", {})
-    step = NextStep(verifier.name, {name: value for name, value in call.params.items() if name in known})
-    return IdempotencyOutcomeUnknown(effect="unknown", next_step=step)
 
 
 def _refused(call: Call, verdict: IdempotencyVerdict, error: ToolError) -> ToolError:

@@ -19,7 +19,7 @@ from failsoft.framework.answer.response import TRACE_KEY, ToolResponse
 from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import BoundOperation, Toolbox
 from failsoft.framework.call.run import answer_failure
-from failsoft.framework.errors import Unavailable, UnknownTool
+from failsoft.framework.errors import Effect, Unavailable, UnknownTool
 from failsoft.framework.errors.unknown_tools import tools_meant
 from failsoft.framework.recorders import NullMetrics
 from failsoft.framework.safe import json_safe
@@ -141,14 +141,16 @@ class ToolProtocol:
             raise
         except BaseException as error:
             # An exception that escapes here is sent to old clients verbatim, or stops the server.
-            if not is_real_cancellation(error):
+            if not issubclass(type(error), asyncio.CancelledError):
                 raise _broken(bound, error) from None
-            if not self._lifecycle.was_cut_off(task):
+            # A keyed call runs in a task of its own: that one's cancellation is not this one's.
+            if is_real_cancellation(error) and not self._lifecycle.was_cut_off(task):
                 telemetry.describe_cancelled_call()
                 raise
             # Counted already: the call was cancelled while its response was being recorded.
             uncounted = bound.under_name(metrics=NullMetrics(), audit=None)
-            return _traced(encode(await answer_failure(uncounted, _ending(), arguments, scope, begun=True)), scope)
+            cut_off = _ending(effect="unknown")
+            return _traced(encode(await answer_failure(uncounted, cut_off, arguments, scope, begun=True)), scope)
         finally:
             progress.over = True
             self._lifecycle.end(task)
@@ -240,8 +242,8 @@ def _was_admitted(request: Any) -> bool:
     return request is not None and request.scope.get(ADMITTED, False) is True
 
 
-def _ending() -> Unavailable:
-    return Unavailable(message="The server is shutting down.", retry_after_seconds=_RETRY_AFTER_S)
+def _ending(effect: Effect | None = None) -> Unavailable:
+    return Unavailable(message="The server is shutting down.", retry_after_seconds=_RETRY_AFTER_S, effect=effect)
 
 
 def _broken(bound: BoundOperation, error: BaseException) -> MCPError:

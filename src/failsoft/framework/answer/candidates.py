@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from failsoft.framework.errors import ToolError
+from failsoft.framework.errors import NextStep, ToolError
 from failsoft.framework.errors.corrections import how_far, near_names
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import is_named, quoted
 
 _CANDIDATE_SHOWN = 80
 _CANDIDATE_AT_MOST = 120
-_CANDIDATES_AT_MOST = 3
+CANDIDATES_AT_MOST = 3
+_ALIKE = 85
+"""Similarity from which it decides the order, from 0 to 100; below, the author of a list knows better."""
+_OF_LOOKUPS = frozenset({"not_found", "invalid_argument"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,34 +51,87 @@ def _is_spelled(item: Violation, name_kinds: Mapping[str, str]) -> bool:
     return name_kinds.get(item.path.partition(".")[0]) == "spelled"
 
 
-def is_unrelated(text: str, error: ToolError, failed: FailedReference | None) -> bool:
+class Candidates(NamedTuple):
+    """What a failure offers in place of what was not found, the closest first.
+
+    Args:
+        suggestions: In the words of the error, the sentences of its author among them.
+        names: Those that are names, of a look-up.
+        near: The names that are similar to the one that was looked up.
+    """
+
+    suggestions: Sequence[str] = ()
+    names: Sequence[str] = ()
+    near: Sequence[str] = ()
+
+    def unsaid(self, headline: str, error: ToolError, step: NextStep | None) -> str:
+        """Return the candidates that neither the headline nor the next step names: `Closest: "guide/intro.mdx".`."""
+        few = self.names[:CANDIDATES_AT_MOST]
+        unnamed = [item for item in few if not is_named(item, headline)]
+        if not unnamed or are_in_step(unnamed, error, step):
+            return ""
+        title = "Closest" if set(few) <= set(self.near) else "Candidates"
+        return f"{title}: {', '.join(quoted(item, _CANDIDATE_SHOWN) for item in unnamed)}."
+
+
+def candidates(error: ToolError, guesses: Sequence[str], failed: FailedReference | None, params: Any) -> Candidates:
+    """Return the suggestions of an error, but for ids and handles that are unlike the one that was looked up.
+
+    Args:
+        error: The error, with suggestions.
+        guesses: More candidates, similar to what was looked up.
+        failed: The argument whose look-up found nothing.
+        params: The arguments as received.
+    """
+    failed = failed if failed is not None and failed.error is error else None
+    worded = dict(zip(map(str, error.suggestions), error.own_suggestions(), strict=False))
+    if failed is not None:
+        worded = {text: shown for text, shown in worded.items() if not _is_unrelated(text, failed)}
+    worded.update(zip(guesses, guesses, strict=True))
+    ranked, near = _ranked([*worded], _sought(error, failed, params))
+    near += guesses
+    is_spelled = failed is not None and failed.kind == "spelled"
+    names = [text for text in ranked if _is_short(text) and (is_spelled or text in near or text.split() == [text])]
+    return Candidates([worded[text] for text in ranked], names if error.category in _OF_LOOKUPS else (), near)
+
+
+def _ranked(texts: Sequence[str], sought: str) -> tuple[list[str], list[str]]:
+    """Return texts with those first that are similar to what was looked up, and these; else in their author's order."""
+    short = [text for text in texts if sought and _is_short(text)]
+    near = near_names(sought, short, at_most=None) if short else []
+    nearest = near_names(sought, near, at_least=_ALIKE, at_most=None) if near else []
+    likely = [*nearest, *(text for text in texts if text in near and text not in nearest)]
+    return [*likely, *(text for text in texts if text not in near)], near
+
+
+def are_in_step(names: Sequence[str], error: ToolError, step: NextStep | None) -> bool:
+    """Return whether the next step says all candidates, or corrects the call to the closest of them."""
+    if step is None:
+        return False
+    arguments = repr(step.arguments)
+    return all(repr(name) in arguments for name in (names if error.next_step is not None else names[:1]))
+
+
+def _sought(error: ToolError, failed: FailedReference | None, params: Any) -> str:
+    """Return the text that was looked up in vain: the only argument that the error has or names, if not known."""
+    if failed is not None:
+        return failed.value if isinstance(failed.value, str) else ""
+    if error.category not in _OF_LOOKUPS or not isinstance(params, Mapping):
+        return ""
+    facts = list(error.public().values())
+    texts = [text for text in params.values() if isinstance(text, str) and text]
+    found = {text for text in texts if text in facts or is_named(text, error.message)}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _is_short(text: str) -> bool:
+    """Return whether a text may be a name, and no sentence."""
+    return 0 < len(text) <= _CANDIDATE_AT_MOST and text[-1] not in ".?!:"
+
+
+def _is_unrelated(text: str, failed: FailedReference) -> bool:
     """Return whether a suggestion is an id or handle that has nothing in common with the one that was looked up."""
-    if failed is None or failed.error is not error or any(map(str.isspace, text)):
+    if failed.kind == "spelled" or any(map(str.isspace, text)):
         return False
     kind: Any = failed.kind
-    return kind != "spelled" and how_far(failed.value, text, what="reference", changes=False, kind=kind) == "drop"
-
-
-def closest_or_listed(error: ToolError, guesses: Sequence[str], failed: FailedReference | None, headline: str) -> str:
-    """Return in words the suggestions that are names and not sentences, the near ones only where there are any."""
-    if error.category not in {"not_found", "invalid_argument"} or not (error.suggestions or guesses):
-        return ""
-    is_spelled = failed is not None and failed.error is error and failed.kind == "spelled"
-    texts = [str(item) for item in error.suggestions]
-    named = [text for text in texts if is_spelled or not any(map(str.isspace, text))]
-    named = [text for text in named if not is_unrelated(text, error, failed)]
-    near: list[str] = []
-    if failed is not None and failed.error is error and isinstance(failed.value, str):
-        near = near_names(failed.value, named)
-    texts = [*(near or named), *guesses]
-    names = [text for text in texts if 0 < len(text) <= _CANDIDATE_AT_MOST and text[-1] not in ".?!:"]
-    return _near_or_listed(names, headline, are_near=bool(near or guesses))
-
-
-def _near_or_listed(candidates: Sequence[str], headline: str, *, are_near: bool) -> str:
-    """Return the candidates that the headline does not name yet: `Closest: "guide/intro.mdx".`."""
-    if not candidates:
-        return ""
-    unnamed = [item for item in candidates[:_CANDIDATES_AT_MOST] if not is_named(item, headline)]
-    title = "Closest" if are_near else "Candidates"
-    return f"{title}: {', '.join(quoted(item, _CANDIDATE_SHOWN) for item in unnamed)}." if unnamed else ""
+    return how_far(failed.value, text, what="reference", changes=False, kind=kind) == "drop"

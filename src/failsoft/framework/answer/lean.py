@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from failsoft.framework.answer.candidates import CANDIDATES_AT_MOST, are_in_step
 from failsoft.framework.answer.failure import EFFECTS, Failure
 from failsoft.framework.errors.violations import Violation, clause, once_each
 from failsoft.framework.safe.json_safe import json_safe
@@ -18,7 +19,6 @@ from failsoft.framework.text import is_named, named, quoted
 _FAULTS_AT_MOST = 20
 _QUESTION = re.compile(r"Did you mean: (.+)\?")
 """A candidate as seed 004 words it; the line names it as one already."""
-_CANDIDATES_AT_MOST = 5
 _EXCERPTS_AT_MOST = 4
 _CANDIDATE_AT_MOST = 120
 
@@ -59,8 +59,8 @@ def _candidates(failure: Failure, headline: str) -> Iterator[str]:
     given = [item for item in failure.suggestions if item not in failure.hints]
     named_alone = [found[1] if (found := _QUESTION.fullmatch(item)) else item for item in given]
     names = [item for item in named_alone if not is_named(item, headline)]
-    if names:
-        yield f"Candidates: {', '.join([quoted(item, _CANDIDATE_AT_MOST) for item in names[:_CANDIDATES_AT_MOST]])}"
+    if names and not are_in_step(names, failure.exception, failure.next_step):
+        yield f"Candidates: {', '.join([quoted(item, _CANDIDATE_AT_MOST) for item in names[:CANDIDATES_AT_MOST]])}"
 
 
 def _excerpts(context: Any) -> Iterator[str]:

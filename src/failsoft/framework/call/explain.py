@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from failsoft.framework.answer.candidates import closest_or_listed, is_unrelated, without_guesses
+from failsoft.framework.answer.candidates import Candidates, candidates, without_guesses
 from failsoft.framework.answer.failure import EFFECTS, Failure, RetryAdvice, governance_of
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.next_step import NextCall, choose, verifier_of
@@ -40,6 +40,7 @@ _WHO = {
     "person": "A person has to decide or grant this",
     "framework": "The operator of this server has to look into this",
 }
+_NO_CANDIDATES = Candidates()
 
 
 def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen: NextCall | None = None) -> Failure:
@@ -63,15 +64,15 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
     detail = settings.detail_level
     faults = error.violations[:_VIOLATIONS_AT_MOST]
     violations, guesses = without_guesses(faults, bound.name_kinds) if faults else (faults, [])
-    failed = call.told.failed_reference
-    own = [*error.own_suggestions(), *guesses]
-    if own:
-        own = [text for text in own if not is_unrelated(text, error, failed)]
+    found = _NO_CANDIDATES
+    if error.suggestions or guesses:
+        found = candidates(error, guesses, call.told.failed_reference, call.params)
     hints = error.rendered_hints()
+    own = found.suggestions
     shown = list(dict.fromkeys(own if own or violations or step else hints))[:_SUGGESTIONS_AT_MOST]
     limit = call.toolset.message_at_most
     headline = _sentence(error.message, limit)
-    near = "" if step is not None else closest_or_listed(error, guesses, failed, headline)
+    near = found.unsaid(headline, error, step) if found.names else ""
     advice = _advise(error, call, chosen, error_id)
     given = [f"{headline} {near}" if near else headline, *shown, *hints]
     for item in violations:

@@ -75,7 +75,7 @@ SAID: list[tuple[str, str, dict[str, Any], str]] = [
         "workspace",
         "write_file",
         {"path": "menu.txt", "content": "x", "expected_hash": "abc", "session_id": "$WRITER"},
-        'Invalid parameter `expected_hash`: expected a SHA-256: 64 hex digits, got "abc".',
+        '`expected_hash`: expected a SHA-256: 64 hex digits, got "abc".',
     ),
     ("workspace", "approve_plan", {"plan_hash": "deadbeef", "session_id": "$PLANNER"}, 'No plan "deadbeef"'),
     ("workspace", "run_preflight", {"session_id": "$WRITER"}, '"check.py" exited with status 1.'),

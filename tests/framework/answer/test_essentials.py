@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -12,12 +12,14 @@ from failsoft import (
     BaseTool,
     ConfigurationError,
     NotFound,
+    PermissionDenied,
     RecoveryManager,
     RecoveryResult,
     Settings,
     ToolError,
     operation,
 )
+from tests.each import each
 from tests.framework.recording import quiet_runtime
 from tests.framework.wellformed import SCHEMAS
 
@@ -100,13 +102,6 @@ async def test_violations_that_the_next_step_corrects_are_left_out() -> None:
     assert "violations" not in answer
 
 
-async def test_a_misspelt_name_counts_once() -> None:
-    failure = (await Titles(runtime=quiet_runtime()).execute_with_error_handling("find_title", {"titel": "Dune"})).error
-    if failure is None:
-        pytest.fail("the call has worked")
-    assert failure.faults == 1
-
-
 async def test_the_receipt_of_a_recovered_call_leaves_out_what_is_empty_or_false() -> None:
     manager = RecoveryManager()
     manager.register(NotFound, Elsewhere())
@@ -135,15 +130,6 @@ async def test_an_answer_is_printed_as_one_short_line_without_addresses() -> Non
     assert wrong == []
 
 
-class Titles(BaseTool):
-    """Titles."""
-
-    @operation(read_only=True)
-    async def find_title(self, title: str) -> str:
-        """Return a title."""
-        return title
-
-
 def test_the_output_schema_is_short_full_or_off(monkeypatch: pytest.MonkeyPatch) -> None:
     refused = []
     for value in ("short", "full", "off"):
@@ -153,3 +139,80 @@ def test_the_output_schema_is_short_full_or_off(monkeypatch: pytest.MonkeyPatch)
         except ConfigurationError:
             refused.append(value)
     assert refused == []
+
+
+class Orders(BaseTool):
+    """Orders by their numbers."""
+
+    @operation(destructive=False)
+    async def add_order(self, number: str, count: int = 1) -> str:
+        """Add an order."""
+        return f"{number}{count}"
+
+    @operation(read_only=True)
+    async def get_order(self, number: str, only: Literal["open", "paid"] = "open") -> str:
+        """Return an order."""
+        return number + only
+
+
+def refused(operation_name: str, wire_format: str = "tool_response", **arguments: Any) -> Any:
+    tool = Orders(runtime=quiet_runtime(wire_format=wire_format))
+    return tool.execute_with_error_handling(operation_name, arguments)
+
+
+@each("wire_format", ["tool_response", "coded_error", "edit_envelope", "system_error", "error_response", "problem"])
+async def test_a_misspelt_name_counts_once_in_every_format(wire_format: str) -> None:
+    response = await refused("add_order", wire_format, numbr="7")
+    answer = response.to_dict()
+    listed = answer.get("error", answer) if wire_format == "tool_response" else answer
+    if wire_format == "error_response":
+        assert (answer["message"], answer["details"]["totalErrors"]) == ("Validation failed: 1 error", 1)
+        assert list(answer["details"]["fieldErrors"]) == ["numbr"]
+    else:
+        (fault,) = listed["errors" if wire_format == "problem" else "violations"]
+        assert (fault["reason"], fault["suggestion"]) == ("unexpected", "number")
+    assert response.error.faults == 1
+
+
+@each("wire_format", ["tool_response", "coded_error", "edit_envelope", "system_error", "error_response"])
+async def test_faults_that_the_next_step_corrects_are_not_listed(wire_format: str) -> None:
+    answer = (await refused("get_order", wire_format, Number="7", only="Open")).to_dict()
+    failure = answer["error"] if wire_format == "tool_response" else answer
+    assert failure["next_step"]["arguments"] == {"number": "7", "only": "open"}
+    assert "violations" not in failure
+
+
+async def test_the_message_beside_violations_says_what_is_wrong_and_nothing_more() -> None:
+    error = (await refused("add_order")).to_dict()["error"]
+    assert error["message"] == "`number` is missing (string)."
+    error = (await refused("add_order", number="7", count="many")).to_dict()["error"]
+    assert error["message"] == '`count`: expected integer, got "many".'
+
+
+async def test_accepted_names_are_listed_once() -> None:
+    response = await refused("add_order", number="7", colour="x", size="y")
+    assert [fault.get("allowed") for fault in response.to_dict()["error"]["violations"]] == [["number", "count"], None]
+    assert response.encode().text.count("accepted") == 1
+    assert response.error.message.count("accepted") == 1
+
+
+async def test_a_null_that_is_not_accepted_is_to_be_left_out() -> None:
+    error = (await refused("get_order", number="7", only=None)).error
+    assert error.headline == "`only`: expected string, got null; leave it out to give none."
+    assert error.next_step.to_dict()["arguments"] == {"number": "7"}
+
+
+class Locks(BaseTool):
+    """Locks that a person opens."""
+
+    @operation(read_only=True)
+    async def look(self) -> None:
+        """Refuse."""
+        raise PermissionDenied("The archive is closed.")
+
+
+async def test_the_error_id_is_a_key_and_no_part_of_the_message() -> None:
+    response = await Locks(runtime=quiet_runtime()).look()
+    error = response.to_dict()["error"]
+    assert error["error_id"] not in error["message"]
+    assert error["message"].startswith("The archive is closed. A person has to ")

@@ -75,7 +75,7 @@ async def test_another_spelling_of_another_name_is_corrected_to_the_own_name_eve
     assert failure.next_step.to_dict() == {"tool": "send", "arguments": {"to": "Ann"}}
     failure = (await answered("send", {"recipiant": "Ann"})).error
     assert failure.next_step is None
-    assert {item.path: item.suggestion for item in failure.violations} == {"to": None, "recipiant": "to"}
+    assert {item.path: item.suggestion for item in failure.violations} == {"recipiant": "to"}
 
 
 async def test_faults_are_told_by_the_own_name() -> None:

@@ -211,6 +211,19 @@ class Failure:
         return bool(self.violations) and self.next_step is not None and self.next_step.tool == self.operation
 
     @property
+    def said(self) -> str:
+        """What failed, and who has to act or what to change where no violation says it."""
+        is_listed = bool(self.violations) and self.violations[0].reason != "unknown_tool"
+        return self.headline if is_listed else f"{self.headline} {self.remedy}".rstrip()
+
+    @property
+    def essence(self) -> str:
+        """The message without what an object of essentials has under other keys; it keeps an effect and a wait."""
+        if self.headline and self.effect == "none" and self.retry.when != "after_delay":
+            return self.said
+        return self.message.replace(f" (error id {self.error_id})", "")
+
+    @property
     def public(self) -> dict[str, Any]:
         """The error's public fields, shown in every environment; only some wire formats include them."""
         given = {} if self.is_cut else self.exception.public()

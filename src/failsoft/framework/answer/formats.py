@@ -132,7 +132,7 @@ class ErrorResponseFormat(WireFormat):
             details |= failure.public  # `failure.details` is without contents
         if failure.violations:
             aggregated = field_errors([_of_field(item) for item in failure.violations])
-            aggregated["totalErrors"] = max(failure.faults, len(failure.violations))
+            aggregated["totalErrors"] = failure.faults
             details |= aggregated
             if is_aggregate:
                 count = aggregated["totalErrors"]
@@ -270,7 +270,8 @@ class ToolResponseFormat(WireFormat):
 
     def failure(self, failure: Failure, metadata: Metadata) -> dict[str, Any]:
         """Return the essentials of a failure, or everything with `FAILSOFT_ANSWER=full`."""
-        error: dict[str, Any] = {"message": failure.message, "code": failure.code, "category": failure.category}
+        message = failure.message if self.is_full else failure.essence
+        error: dict[str, Any] = {"message": message, "code": failure.code, "category": failure.category}
         if self.is_full:
             error |= {"tool": failure.tool, "operation": failure.operation}
         error |= {"retry": failure.retry.to_dict(), "effect": failure.effect}

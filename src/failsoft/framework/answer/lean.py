@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from failsoft.framework.answer.candidates import CANDIDATES_AT_MOST, are_in_step
 from failsoft.framework.answer.failure import EFFECTS, Failure
-from failsoft.framework.errors.violations import Violation, clause, once_each
+from failsoft.framework.errors.violations import Violation, clause
 from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.text import is_named, named, quoted
 
@@ -42,7 +42,7 @@ def _lines(failure: Failure, code: str) -> Iterator[str]:
     elif not failure.read_only:
         yield f"{EFFECTS['none']}."
     if failure.violations and not _is_one_line(failure):
-        yield from _faults(once_each(failure.violations))
+        yield from _faults(failure.violations)
     if "context" in failure.exception.fields:
         yield from _excerpts(failure.public.get("context"))
     if failure.suggestions:
@@ -85,11 +85,9 @@ def _is_one_line(failure: Failure) -> bool:
 
 
 def _headline(failure: Failure) -> str:
-    """Return what failed; faults of arguments have lines of their own."""
-    if not failure.violations or failure.violations[0].reason == "unknown_tool":
-        return f"{failure.headline} {failure.remedy if failure.effect == 'none' else ''}".rstrip()
-    if _is_one_line(failure):
-        return failure.headline
+    """Return what failed; several faults of arguments have lines of their own, and the remedy that of an effect."""
+    if _is_one_line(failure) or failure.violations[0].reason == "unknown_tool":
+        return failure.said if failure.effect == "none" else failure.headline
     return f"{failure.faults} parameters are wrong."
 
 
@@ -110,7 +108,12 @@ def _fault(item: Violation) -> str:
     if item.reason == "missing":
         text = f"missing, expected {item.expected}" if item.expected else "missing"
     if item.reason == "unexpected":
-        accepted = ", ".join([named(option).replace("`", "") for option in item.allowed])
-        meant = item.suggestion is not None
-        text = f"no such parameter{f'; did you mean {item.suggestion}?' if meant else f', accepted: {accepted}'}"
+        text = f"no such parameter{_alternatives(item)}"
     return f"{place}: {text}"
+
+
+def _alternatives(item: Violation) -> str:
+    if item.suggestion is not None:
+        return f"; did you mean {item.suggestion}?"
+    accepted = ", ".join([named(option).replace("`", "") for option in item.allowed])
+    return f"; accepted: {accepted}" if accepted else ""

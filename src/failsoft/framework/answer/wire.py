@@ -89,13 +89,18 @@ class WireFormat:
         return {**schema, "$defs": definitions} if definitions else schema
 
     def extras(self, failure: Failure, *, with_violations: bool = True) -> dict[str, Any]:
-        """Return the keys of `EXTRAS` for a failure, without empty ones; the violations only if asked for."""
+        """Return the keys of `EXTRAS` for a failure, without empty ones.
+
+        Args:
+            failure: The failure.
+            with_violations: Whether to list the violations, unless the next step corrects them.
+        """
         wire: dict[str, Any] = {"effect": failure.effect}
         if self.is_full and failure.sent_stop_reason is not None:
             wire["stop_reason"] = failure.sent_stop_reason
         if failure.next_step is not None:
             wire["next_step"] = failure.next_step.to_dict()
-        if with_violations and failure.violations:
+        if with_violations and failure.violations and (self.is_full or not failure.is_corrected):
             wire["violations"] = violations(failure)
         wire["error_id"] = failure.error_id
         return wire

@@ -166,7 +166,7 @@ def _clause(reason: Reason, place: Place, expected: str) -> str:
         if f" or {kind} " not in f" or {expected} ":
             clause += f", got {kind}"
         if _is_null_for_absent(place):
-            clause = f"leave it out instead of null, or give {expected[: QUOTED_AT_MOST - 60]}"
+            clause += "; leave it out to give none"
     return clause
 
 

@@ -108,7 +108,7 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
         hints=hints,
         next_step=step,
         dropped_step=chosen.dropped,
-        violations=collapsed(violations),
+        violations=collapsed(once_each(violations)),
         faults=len(once_each(error.violations)) if faults else 0,
         details=redact(withhold_contents(json_safe(error.all_details()))) or None if detail != "minimal" else None,
         cause=_cause(error, withheld=settings.detail is None) if detail == "full" else None,
@@ -201,7 +201,7 @@ def _after_fix(error: ToolError, call: Call, step: NextStep | None) -> tuple[str
     if error.violations and error.violations[0].line is not None:
         return f"Correct the file, then call `{call.operation}` again.", False
     if error.violations:
-        return f"{_changes(error.violations, error.message)} and call `{call.operation}` again.", False
+        return f"{_changes(once_each(error.violations), error.message)} and call `{call.operation}` again.", False
     return (f"{error.remedy} call `{call.operation}` again." if error.remedy else ""), False
 
 

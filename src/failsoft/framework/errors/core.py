@@ -16,7 +16,7 @@ from failsoft.framework.errors.categories import (
     UpstreamError,
 )
 from failsoft.framework.errors.tool_error import ToolError
-from failsoft.framework.errors.violations import Violation, advice, summarize
+from failsoft.framework.errors.violations import Violation, advice, once_each, summarize
 from failsoft.framework.errors.vocabulary import Public, Words
 from failsoft.framework.text import file_name, named
 
@@ -86,9 +86,10 @@ class InvalidParameter(InvalidArgument):
         """Return the hints, the first in words that suit the first fault."""
         if not self.violations:
             return super().rendered_hints()
-        first = advice(self.violations[0])
-        if first and len(self.violations) > 1 and self.param:
-            first += f" for {named(self.param)}"
+        counted = once_each(self.violations)
+        first = advice(counted[0])
+        if first and len(counted) > 1 and counted[0].path and not first.endswith("?"):
+            first += f" for {named(counted[0].path)}"
         return (first,) if first else ()
 
 

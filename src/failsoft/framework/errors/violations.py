@@ -34,6 +34,7 @@ _WITHOUT_ARTICLE = (
     *("a ", "an ", "the ", "one of ", "at ", "more ", "less ", "text ", "items ", "arguments ", "ASCII ", "Unicode "),
 )
 """Beginnings of `expected` that do not follow `a valid`."""
+_JSON_BEGINS = frozenset("[{")
 _NAMED = frozenset({"enum", "unexpected"})
 """Reasons for which `allowed` contains everything that `expected` says."""
 
@@ -91,7 +92,7 @@ class Violation:
             wire["allowed"] = list(self.allowed)
         if self.suggestion is not None:
             wire["suggestion"] = self.suggestion
-        if self.received is not None and f"{self.message}{_got(self)}" not in said:
+        if self.received is not None and _with_value(self) not in said:
             wire["received"] = self.received
         if self.line is not None:
             wire["line"] = self.line
@@ -116,12 +117,16 @@ def once_each(violations: Sequence[Violation]) -> tuple[Violation, ...]:
 def collapsed(violations: Sequence[Violation]) -> tuple[Violation, ...]:
     """Merge equal violations of the items of a list: the index becomes `*`, and `at` has the positions.
 
+    Where several names are not accepted in one place, the accepted ones are listed with the first alone.
+
     >>> faults = [Violation(path=f"edits.{n}.old", reason="missing", message="is missing") for n in (0, 1, 2, 7)]
     >>> [(fault.path, fault.at) for fault in collapsed(faults)]
     [('edits.*.old', '0-2,7')]
     """
-    if len(violations) < 2 or "." not in "".join([item.path for item in violations]):  # noqa: PLR2004 - nothing to merge
+    if len(violations) < 2:  # noqa: PLR2004 - nothing to merge
         return tuple(violations)
+    if "." not in "".join([item.path for item in violations]):
+        return _listed_once(violations)
     groups: dict[Any, list[tuple[int, Violation]]] = {}
     for number, violation in enumerate(violations):
         steps = violation.path.split(".")
@@ -132,7 +137,21 @@ def collapsed(violations: Sequence[Violation]) -> tuple[Violation, ...]:
         index, steps[place] = int(steps[place][:9]), "*"
         facts = (".".join(steps), violation.reason, violation.message, violation.expected, str(violation.allowed))
         groups.setdefault(facts, []).append((index, violation))
-    return tuple([_as_one(key[0], members) if len(members) > 1 else members[0][1] for key, members in groups.items()])
+    return _listed_once(
+        [_as_one(key[0], members) if len(members) > 1 else members[0][1] for key, members in groups.items()]
+    )
+
+
+def _listed_once(violations: Sequence[Violation]) -> tuple[Violation, ...]:
+    listed: set[tuple[Any, ...]] = set()
+    found = []
+    for item in violations:
+        if item.reason == "unexpected" and item.suggestion is None and item.allowed:
+            is_again = item.allowed in listed
+            listed.add(item.allowed)
+            item = replace(item, allowed=(), expected="") if is_again else item  # noqa: PLW2901 - the same, shorter
+        found.append(item)
+    return tuple(found)
 
 
 def _as_one(path: str, members: Sequence[tuple[int, Violation]]) -> Violation:
@@ -163,10 +182,7 @@ def summarize(violations: Sequence[Violation]) -> str:
     """Return one sentence about the first three faulty parameters and the number of others."""
     if len(violations) == 1:
         text = clause(violations[0])
-        prefix = "" if violations[0].reason in {"missing", "unexpected"} else "Invalid parameter "
-        if not violations[0].path:
-            prefix = "Invalid arguments: "
-        whole = f"{prefix}{text}" if prefix else f"{text[:1].upper()}{text[1:]}"
+        whole = f"{text[:1].upper()}{text[1:]}" if violations[0].path else f"Invalid arguments: {text}"
         return whole if whole.endswith(("?", ".")) else f"{whole}."
     counted = once_each(violations)
     if len(counted) < len(violations):
@@ -178,7 +194,7 @@ def summarize(violations: Sequence[Violation]) -> str:
 
 
 def clause(violation: Violation) -> str:
-    """Return what is wrong with one parameter: ``` `limit`: expected integer, got string "5" ```."""
+    """Return what is wrong with one parameter: ``` `limit`: expected integer, got "5" ```."""
     name = named(violation.path) if violation.path else ""
     if violation.at:
         name += f" ({bounded(violation.at, _RECEIVED_AT_MOST)})"
@@ -186,8 +202,8 @@ def clause(violation: Violation) -> str:
         return f"{name} {violation.message}".strip()
     if violation.reason == "unexpected" and name and (violation.is_standard or not violation.expected):
         return f"no parameter {name}{_hint(violation) or _accepted(violation)}"
-    got = _got(violation) if violation.received is not None and violation.is_standard else ""
-    said = bounded(f"{name}: {violation.message}{got}" if name else f"{violation.message}{got}", _CLAUSE_AT_MOST)
+    message = _with_value(violation) if violation.is_standard else violation.message
+    said = bounded(f"{name}: {message}" if name else message, _CLAUSE_AT_MOST)
     if violation.reason == "reference" and violation.allowed and violation.suggestion is None:
         return f"{said}; existing: {', '.join(map(quoted, violation.allowed[:_CANDIDATES_AT_MOST]))}"
     return said + _hint(violation) if violation.reason in {"enum", "reference"} else said
@@ -202,14 +218,14 @@ def _accepted(violation: Violation) -> str:
     return f"; accepted: {accepted}" if accepted else ""
 
 
-def _got(violation: Violation) -> str:
-    """Return the received value, following its type name if the message ends in that."""
-    value = (
-        quoted(violation.received, _RECEIVED_AT_MOST)
-        if isinstance(violation.received, str)
-        else _as_json(violation.received)
-    )
-    return f" {value}" if violation.message.endswith(f"got {json_type(violation.received)}") else f", got {value}"
+def _with_value(violation: Violation) -> str:
+    """Return the message with the value received, in place of its type; not with JSON that was sent as text."""
+    message, value = violation.message, violation.received
+    if value is None or (isinstance(value, str) and value.lstrip()[:1] in _JSON_BEGINS):
+        return message
+    shown = quoted(value, _RECEIVED_AT_MOST) if isinstance(value, str) else _as_json(value)
+    kind = f"got {json_type(value)}"
+    return f"{message.removesuffix(kind)}got {shown}" if message.endswith(kind) else f"{message}, got {shown}"
 
 
 def _shown(violation: Violation) -> str:
@@ -227,7 +243,7 @@ def advice(violation: Violation) -> str:
     if not expected:
         return ""
     if violation.reason == "unexpected":
-        return f"Use {expected}"
+        return f"Use {expected}" if violation.suggestion is None else f"Did you mean {_shown(violation)}?"
     if violation.reason == "range" and not expected.startswith(("a ", "an ")):
         return f"Provide a value that is {expected}"
     is_whole = not expected[0].isalpha() or expected.startswith(_WITHOUT_ARTICLE)

@@ -13,7 +13,8 @@ from agents.tasks import Call, Task
 __all__ = ["Agent"]
 
 _WAITS_AT_MOST = 2
-_NAMED = re.compile(r"nknown tool.*did you mean '(\w+)'")
+_UNKNOWN = re.compile(r"nknown tool")
+_NAMED = re.compile(r"[Dd]id you mean ['`](\w+)['`]")
 _SHA = re.compile(r'"sha(?:256)?": ?"([0-9a-f]{8,64})"')
 _SHA_BEFORE = re.compile(r'"sha256_before": ?"([0-9a-f]{64})"')
 _MADE = {"begin_session": "session_id", "build_media": "media_id"}
@@ -78,9 +79,8 @@ class Agent:
         """Do what the answer says; return whether there is anything to do."""
         advice = self._last = self.read(text, structured)
         self.follows = False
-        named = _NAMED.search(advice.remark)
-        if named is not None and named[1] != self.tool:
-            self.tool = named[1]
+        if (tool := self._named(advice.remark)) is not None:
+            self.tool = tool
             return True
         self._waits += advice.wait
         if self._waits > _WAITS_AT_MOST:
@@ -104,6 +104,14 @@ class Agent:
         may_repeat = advice.wait or not (is_guided or self.tool in self._repeated)
         self._repeated.add(self.tool)
         return may_repeat and not advice.stop
+
+    def _named(self, remark: str) -> str | None:
+        """Return the tool that an answer names in place of an unknown one, or that was meant and is in its list."""
+        if not _UNKNOWN.search(remark):
+            return None
+        found = _NAMED.search(remark)
+        tool = found[1] if found else self._meant[0] if re.search(rf"`{self._meant[0]}`", remark) else self.tool
+        return tool if tool != self.tool else None
 
     def _other_call(self, advice: Advice) -> Call | None:
         """Return the change that was meant if a check names its file, or the session to begin where one is missing."""
@@ -134,6 +142,9 @@ class Agent:
             fixed = {name: value for name, value in fixed.items() if name in meant}
         if not _differ(fixed, self.arguments) and not advice.stop:
             fixed = {**fixed, **{name: meant[name] for name in self._recognized(advice.whole)}}
+            fixed = {
+                name: value for name, value in fixed.items() if name in meant or not _is_quoted(value, advice.whole)
+            }
         return fixed
 
     def _recognized(self, whole: str) -> Iterator[str]:
@@ -160,6 +171,11 @@ class Agent:
 def _differ(one: Any, other: Any) -> bool:
     """Return whether two values differ as JSON: 45 and 45.0 do, and 1 and true."""
     return json.dumps(one) != json.dumps(other)
+
+
+def _is_quoted(value: Any, whole: str) -> bool:
+    """Return whether an answer quotes something of a value."""
+    return any(json.dumps(text) in whole for text in _texts_within(value))
 
 
 def _all_text(value: Any) -> bool:

@@ -78,7 +78,7 @@ def read_lean_text(text: str, structured: Any) -> Advice:  # noqa: ARG001 - this
     found = _NEXT.search(text)
     step = (found[1], json.loads(found[2])) if found else None
     in_lines = [match[1] for match in _FAULT.finditer(text)]
-    in_first = _NAMED.findall(text.partition("\n")[0]) if "was refused" in text else []
+    in_first = _NAMED.findall(text.partition("\n")[0]) if "was refused" in text or "INVALID_PARAM" in text else []
     faults = tuple(name.split(".")[0] for name in (*(in_lines or in_first[:1]), *_INSTEAD.findall(text)))
     is_over = bool(_STOP.search(text)) or "Unknown tool" in text
     return Advice(step, bool(_WAIT.search(text)), faults, is_over, text, text, "unknown whether" in text)

@@ -43,7 +43,7 @@ OTHER_FILES = {
     "lib/order.ts": "export function total(lines: number[]) {\n  return lines.reduce((a, b) => a + b, 0);\n}\n",
     "lib/tax.ts": "export const RATE = 0.19;\nexport const REDUCED = 0.07;\n",
 }
-_ROLES = ("ANTIGRAVITY:read+plan+approve", "REVIEWER:read+approve", "WINDSURF:read+write")
+_ROLES = ("ANTIGRAVITY:read+plan+approve", "AUDITOR:read+approve", "WINDSURF:read+write")
 """Nobody approves the plans of their own role."""
 _CHECK = """
 import sys
@@ -99,7 +99,7 @@ class Shipped:
         if "MODEL" in self.names:
             return
         self._ask = call
-        for name, role in (("PLANNER", "ANTIGRAVITY"), ("REVIEWER", "REVIEWER"), ("ENDED", "WINDSURF")):
+        for name, role in (("PLANNER", "ANTIGRAVITY"), ("REVIEWER", "AUDITOR"), ("ENDED", "WINDSURF")):
             begun = await self._call("begin_session", workspace_root=str(self.folder), role=role)
             self.names[name] = begun["session_id"]
         globs = ["*.txt", "*.csv", "src/**", "lib/**", "out/**", "guide/**"]

@@ -95,7 +95,11 @@ def tasks() -> list[Task]:
     for tool, arguments, effect in MEANT:
         meant = (tool, arguments)
         found.append(Task(f"{tool}", meant, meant, effect=effect))
-        found += [Task(f"{tool} {how}", meant, (tool, given), effect=effect) for how, given in broken(arguments)]
+        default = (tool, {name: value for name, value in arguments.items() if name != "mode"})
+        found += [
+            Task(f"{tool} {how}", default if how == "null" else meant, (tool, given), effect=effect)
+            for how, given in broken(arguments)
+        ]
         if tool != "cancel_order":
             found.append(
                 Task(

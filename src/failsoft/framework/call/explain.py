@@ -41,6 +41,7 @@ _WHO = {
     "framework": "The operator of this server has to look into this",
 }
 _NO_CANDIDATES = Candidates()
+_PREREQUISITES = frozenset({"precondition_failed", "unauthenticated"})
 
 
 def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen: NextCall | None = None) -> Failure:
@@ -152,6 +153,8 @@ def _advise(error: ToolError, call: Call, chosen: NextCall, error_id: str) -> _A
         return _Advice(remedy, said, is_for_person, f"{repetition}.")
     if again:
         return _Advice(said=f"To go on, {again}")
+    if chosen.left_open and step is None and error.next_step is not None:
+        return _Advice(remedy := _completed_by_caller(error.next_step.tool, chosen.left_open, error, call), remedy)
     remedy, is_for_person = _after_fix(error, call, step) if retry.when == "after_fix" else _never(error, step)
     return _Advice(remedy, _with_id(remedy, error_id) if is_for_person else remedy, is_for_person)
 
@@ -176,6 +179,14 @@ def _with_id(remedy: str, error_id: str) -> str:
         return f"The error id is {error_id}."
     first, mark, rest = remedy.partition(",")
     return f"{first} (error id {error_id}){mark}{rest}" if mark else f"{remedy[:-1]} (error id {error_id})."
+
+
+def _completed_by_caller(tool: str, left_open: Sequence[str], error: ToolError, call: Call) -> str:
+    """Return in words the call that the error asks for, with arguments that only the caller can choose."""
+    names = f" with {' and '.join(map(named, left_open))}" if len(left_open) <= _NAMED_AT_MOST else ""
+    if error.category in _PREREQUISITES:
+        return f"Call `{tool}` first{names}, then call `{call.operation}` again."
+    return f"Call `{tool}`{names}."
 
 
 def _never(error: ToolError, step: NextStep | None) -> tuple[str, bool]:

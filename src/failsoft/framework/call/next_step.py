@@ -13,7 +13,7 @@ from failsoft.framework.arguments.corrected import corrected_call, value_at, wit
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.checks import run_checks
 from failsoft.framework.call.rerun import could_do_twice, is_repeatable_by_caller, retry_of
-from failsoft.framework.errors import Effect, NextStep, ResultTooLarge, ToolError, UnknownTool
+from failsoft.framework.errors import Effect, InvalidArgument, NextStep, ResultTooLarge, ToolError, UnknownTool
 from failsoft.framework.errors.corrections import HowFar, What, correction, how_far
 from failsoft.framework.errors.violations import Reason, Violation
 from failsoft.framework.normalize import normalize
@@ -52,17 +52,20 @@ class NextCall:
         retry: Whether and when it may be repeated.
         step: The call to make next; None if there is none.
         dropped: Why the step of the error was not used; empty if it was, or if there was none.
+        left_open: The required arguments that the error's own step leaves to the caller, if that is all it lacks.
     """
 
     effect: Effect
     retry: RetryAdvice
     step: NextStep | None = None
     dropped: str = ""
+    left_open: tuple[str, ...] = ()
 
 
 def choose(error: ToolError, call: Call) -> NextCall:
     """Return a step whose tool exists and whose arguments have valid types; `confirm` runs the other checks."""
     effect, dropped = call.effect_of(error), ""
+    left_open: tuple[str, ...] = ()
     retry = retry_of(error, forbids_repeat=could_do_twice(effect, is_repeatable=is_repeatable_by_caller(call)))
     if effect != "none" and (retry.when == "never" or (retry.when == "after_fix" and not call.idempotent)):
         step = _look_at_the_state(call)  # a corrected call would do the work twice, with a key of its own too
@@ -74,11 +77,12 @@ def choose(error: ToolError, call: Call) -> NextCall:
         step, dropped = _given(error, error.next_step, call, retry)
         if step is not None:
             return NextCall(effect=effect, retry=retry, step=step)
+        left_open = _left_open(error.next_step, call)
     if retry.when == "after_delay":
         step, _ = _checked(call.operation, call.params, call)
     else:
         step = _corrected(error, call, retry)
-    return NextCall(effect=effect, retry=retry, step=step, dropped=dropped)
+    return NextCall(effect=effect, retry=retry, step=step, dropped=dropped, left_open=left_open)
 
 
 async def confirm(chosen: NextCall, step: NextStep, error: ToolError, call: Call) -> NextCall:
@@ -119,6 +123,21 @@ def _given(error: ToolError, given: NextStep, call: Call, retry: RetryAdvice) ->
     if bound is not None and (name := _guessed(bound, step.arguments, error, call)):
         return None, f"its argument '{name}' is a guess: names of this kind are never completed for a caller"
     return step, ""
+
+
+def _left_open(given: NextStep, call: Call) -> tuple[str, ...]:
+    """Return the required arguments that a dropped step has not; empty if it has another fault, or none."""
+    bound = call.toolbox.find(given.tool)
+    if bound is None or bound.name == call.operation:
+        return ()
+    try:
+        bound.arguments.validate(dict(given.arguments))
+    except InvalidArgument as error:
+        is_that_all = all(item.reason == "missing" and "." not in item.path for item in error.violations)
+        return tuple(item.path for item in error.violations) if is_that_all else ()
+    except Exception:  # noqa: BLE001 - an author's own validator may raise anything
+        return ()
+    return ()
 
 
 def _guessed(bound: BoundOperation, arguments: Mapping[str, Any], error: ToolError, call: Call) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from failsoft import BaseTool, DocumentNotFound, NotFound, RateLimited, operation
+from failsoft import BaseTool, Conflict, DocumentNotFound, NotFound, RateLimited, ToolError, Violation, operation
+from tests.each import each
 from tests.framework.recording import quiet_runtime
 
 pytestmark = pytest.mark.anyio
@@ -74,3 +75,43 @@ async def test_lean_text_says_who_has_to_act() -> None:
 async def test_a_candidate_is_named_without_a_question() -> None:
     text = await text_of(DocumentNotFound(path="a.md", suggestions=["b.md"]))
     assert 'Candidates: "b.md"' in text.splitlines()
+
+
+class ShelfFull(Conflict):
+    """The shelf is full."""
+
+    code = "LEAN_SHELF_FULL"
+    message = "The shelf is full."
+    hints = ("Take another shelf", "Shelves of the same row are listed together.")
+
+
+HINTS = "Take another shelf. Shelves of the same row are listed together."
+
+
+@each(
+    ("failure", "is_said"),
+    [
+        (ShelfFull(), True),
+        (ShelfFull(next_step={"tool": "look_up", "arguments": {"name": "north"}}), False),
+        (ShelfFull(suggestions=["north"]), False),
+        (ShelfFull(violations=[Violation(path="name", reason="value", message="is full")]), False),
+    ],
+)
+async def test_hints_of_the_class_are_a_line_where_nothing_more_specific_is(
+    failure: ToolError, *, is_said: bool
+) -> None:
+    lines = (await text_of(failure)).splitlines()
+    assert (HINTS in lines) is is_said
+    assert not any(word in line for line in lines for word in HINTS.split(". ") if line != HINTS)
+
+
+async def test_hints_to_change_the_call_are_not_given_after_an_unknown_effect() -> None:
+    class Writing(Lookups):
+        @operation(destructive=True)
+        async def write(self) -> None:
+            """Write."""
+            raise ShelfFull
+
+    text = (await Writing(runtime=quiet_runtime()).execute_with_error_handling("write", {})).encode().text
+    assert "Do not repeat the call." in text
+    assert "Take another" not in text

@@ -12,6 +12,7 @@ from pydantic_core import to_json
 
 from failsoft.framework.answer.candidates import CANDIDATES_AT_MOST, are_in_step
 from failsoft.framework.answer.failure import EFFECTS, Failure
+from failsoft.framework.errors import InvalidParameter
 from failsoft.framework.errors.violations import Violation, clause
 from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.text import is_named, named, quoted
@@ -20,6 +21,7 @@ _FAULTS_AT_MOST = 20
 _QUESTION = re.compile(r"Did you mean: (.+)\?")
 """A candidate as seed 004 words it; the line names it as one already."""
 _EXCERPTS_AT_MOST = 4
+_HINTS_AT_MOST = 3
 _CANDIDATE_AT_MOST = 120
 
 
@@ -47,6 +49,7 @@ def _lines(failure: Failure, code: str) -> Iterator[str]:
         yield from _excerpts(failure.public.get("context"))
     if failure.suggestions:
         yield from _candidates(failure, headline)
+        yield from _hints(failure, headline)
     if failure.next_step is not None:
         yield f"Next: {failure.next_step.tool} {_on_one_line(json_safe(dict(failure.next_step.arguments)))}"
     if failure.retry.after_seconds is not None:
@@ -61,6 +64,18 @@ def _candidates(failure: Failure, headline: str) -> Iterator[str]:
     names = [item for item in named_alone if not is_named(item, headline)]
     if names and not are_in_step(names, failure.exception, failure.next_step):
         yield f"Candidates: {', '.join([quoted(item, _CANDIDATE_AT_MOST) for item in names[:CANDIDATES_AT_MOST]])}"
+
+
+def _hints(failure: Failure, headline: str) -> Iterator[str]:
+    """Yield the class's hints where nothing more specific says what to do; they stand for it in `suggestions`."""
+    if failure.retry.when == "after_fix" and failure.remedy:
+        return
+    forbids_change = failure.retry.when == "never" and failure.exception.retry == "after_fix"
+    if forbids_change or isinstance(failure.exception, InvalidParameter):  # its message says what is expected
+        return
+    said = [item for item in failure.suggestions if item in failure.hints and item not in headline]
+    if said:
+        yield " ".join([item if item.endswith((".", "!", "?")) else f"{item}." for item in said[:_HINTS_AT_MOST]])
 
 
 def _excerpts(context: Any) -> Iterator[str]:

@@ -183,7 +183,7 @@ NEAR = pairs("""
     maintenence_windoww/maintenance_window quater/quarter febuary/february wensday_shift/wednesday_shift
     chromosme/chromosome oligonucleotid/oligonucleotide accuont_holder/account_holder deliverySlto/delivery_slot
     loyality_card/loyalty_card kubernets/kubernetes certifcate/certificate thermostaat/thermostat pendng/pending
-    cancelled/canceled shiped/shipped archved/archived
+    cancelled/canceled shiped/shipped archved/archived issued_aafter/issued_after
 """)
 TYPO_BASES = [
     "calendar", "passenger", "laboratory", "insurance", "pharmacy", "carpenter", "thermostat", "bakery_branch",

@@ -191,10 +191,15 @@ def in_another_form(value: Any, kinds: frozenset[str], items: frozenset[str] = f
     (5, 10.0)
     >>> in_another_form("a", frozenset({"array"})), in_another_form("a", frozenset({"array"}), frozenset({"object"}))
     (['a'], None)
+    >>> in_another_form("4", frozenset({"array"}), frozenset({"integer"}))
+    [4]
     """
     same: Any = None
     if isinstance(value, str):
         same = _from_text(value.strip(), kinds)
+        if same is None and "array" in kinds and "string" not in items:
+            item = _from_text(value.strip(), items)
+            same = None if item is None else [item]
     elif isinstance(value, float) and "integer" in kinds and value.is_integer() and abs(value) < 2**53:
         same = int(value)
     if same is None and "array" in kinds and value is not None and not isinstance(value, (list, tuple)):

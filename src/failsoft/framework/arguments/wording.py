@@ -194,9 +194,11 @@ def _correction(reason: Reason, place: Place, allowed: Sequence[Any]) -> Correct
     accepted = place.accepted
     changes = accepted.changes
     found = correction(value, allowed, what="enum", changes=changes) if allowed else None
-    if found is not None or reason != "type":
+    if found is not None:
         return found
     kinds = accepted.kinds
+    if reason == "enum":  # beside a closed list, other types may be accepted
+        kinds -= frozenset(map(json_type, allowed))
     meant = in_another_form(value, kinds, accepted.below(0).kinds if "array" in kinds else frozenset())
     if meant is None:
         return None

@@ -277,12 +277,16 @@ def is_same_form(given: Any, meant: Any) -> bool:
 
     >>> is_same_form("5", 5), is_same_form("a", ["a"]), is_same_form('["a"]', ["a"]), is_same_form(20.0, 20)
     (True, True, True, True)
+    >>> is_same_form("5", [5]), is_same_form("true", [True]), is_same_form("5 6", [5])
+    (True, True, False)
     >>> is_same_form("5 kg", 5), is_same_form(1, True), is_same_form("41.300", 41.3), is_same_form("a, b", ["a, b"])
     (False, False, False, False)
     >>> is_same_form("", [""]), is_same_form('["a"', ['["a"'])  # nothing, and a text that is cut off
     (False, False)
     """
     if isinstance(given, str) and not isinstance(meant, str):
+        if isinstance(meant, list) and len(meant) == 1 and is_same_form(given, meant[0]) and meant != [given]:
+            return True
         is_only_item = meant == [given] and _UNCLEAR.search(given.strip()) is None
         return is_only_item or _is_json_of(given.strip(), meant)
     if isinstance(meant, list) and len(meant) == 1 and not isinstance(given, list):

@@ -243,7 +243,8 @@ def _is_of_another_prefix(given: str, meant: str, edits: int) -> bool:
 
 def _prefixes_of(word: str) -> list[str]:
     """Return the prefixes that a word may have, and none, if more than a letter is left."""
-    return ["", *[each for each in _prefixes().get(word[0], ()) if word.startswith(each) and len(word) > len(each) + 1]]
+    own = ["", *[each for each in _prefixes().get(word[0], ()) if word.startswith(each) and len(word) > len(each) + 1]]
+    return [each for each in own if each != "a" or word[1] not in "aeiou"]  # `an-` before a vowel: `aafter` is a slip
 
 
 @cache

@@ -106,6 +106,23 @@ def test_a_server_that_waits_for_its_client_says_so(folder):
     assert (server.read_on()[0], b"Ctrl-D" in seen) == (ExitCode.OK, True)
 
 
+LOGGED = {"FAILSOFT_DEBUG_STACK": "true"}
+"""A server of this setting has a warning in its log."""
+
+
+def test_the_log_at_a_terminal_is_text_unless_json_is_asked_for(folder):
+    for env, is_json in (({}, False), ({"FAILSOFT_LOG_JSON": "true"}, True)):
+        server = Terminal(folder, "serve", *APP, env={**LOGGED, **env})
+        seen = server.read_until(b"Ctrl-D")
+        os.write(server.terminal, b"\x04")
+        code, rest = server.read_on()
+        lines = ESCAPES.sub("", (seen + rest).decode()).replace("^D\b\b", "").splitlines()
+        assert code == ExitCode.OK
+        assert [line for line in lines if line and line.startswith("{") is not is_json] == []
+        assert ('"production"' in "".join(lines)) is is_json
+        assert any("WARNING" in line for line in lines)
+
+
 SLOW = """
 import asyncio
 from pathlib import Path

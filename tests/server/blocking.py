@@ -11,7 +11,7 @@ import re
 import sys
 import time
 
-from failsoft import BaseTool, operation, serve
+from failsoft import BaseTool, configure_logging, operation, serve
 from tests.doors import draining_module as draining
 
 draining.CLEANUP_S = draining._RESPONSE_S = float(os.environ["LIMIT_S"])  # here, so that workers have it, too
@@ -74,6 +74,8 @@ class SlowToStop(Blocking):
 
 
 if __name__ == "__main__":
+    if "FAILSOFT_LOG_JSON" in os.environ:
+        configure_logging()
     TOOLS = {"call": Blocking, "start": SlowToStart, "stop": SlowToStop}
     serve(
         TOOLS[sys.argv[2]],

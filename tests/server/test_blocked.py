@@ -35,8 +35,9 @@ def blocking() -> Iterator[Callable[..., _Blocking]]:
     """Start servers, and end them after the test."""
     started: list[_Blocking] = []
 
-    def start(*arguments: str, limit_s: float) -> _Blocking:
-        started.append(_Blocking(*arguments, FAILSOFT_SHUTDOWN_GRACE_S="0.1", LIMIT_S=str(limit_s)))
+    def start(*arguments: str, limit_s: float, **environment: str) -> _Blocking:
+        limits = {"FAILSOFT_SHUTDOWN_GRACE_S": "0.1", "LIMIT_S": str(limit_s)}
+        started.append(_Blocking(*arguments, **limits, **environment))
         return started[-1]
 
     yield start
@@ -79,6 +80,18 @@ def test_a_blocked_event_loop(blocking: Callable[..., _Blocking], transport: str
     server.send(signal.SIGTERM)
     assert server.wait() == 1
     assert any("blocking.py" in line and " in block" in line for line in server.errors), server.errors
+
+
+@pytest.mark.parametrize("how", ["loop", "executor"])
+def test_stacks_are_json_lines_where_the_log_is(blocking: Callable[..., _Blocking], how: str) -> None:
+    server = blocking("http", "call", limit_s=SHORT_S, FAILSOFT_LOG_JSON="true")
+    call(server, "http", "block", how=how)
+    server.send(signal.SIGTERM)
+    server.send(signal.SIGINT)
+    assert server.wait() == 1
+    said = [json.loads(line) for line in server.errors if not line.startswith(("ready", "blocked"))]
+    stacks = {one["thread"]: one["stack_trace"] for one in said if one.get("event") == "forced_end"}
+    assert (" in block" in stacks["MainThread"]) is (how == "loop")
 
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])

@@ -202,5 +202,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as left:
         return _ended(left)
     except Exception as error:  # noqa: BLE001 - the last place before a traceback
-        return report(typed(error))
+        words = sys.argv[1:] if arguments is None else arguments
+        return report(typed(error), is_server=[*words[:1]] in (["serve"], ["proxy"]))
     return int(code or 0)

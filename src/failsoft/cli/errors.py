@@ -128,16 +128,35 @@ def typed(error: BaseException) -> ToolError:
     return found
 
 
-def report(error: ToolError, *, code: ExitCode | None = None) -> ExitCode:
-    """Print the error on standard error, and return its exit code."""
-    lines = [f"{error.code}: {error.message}"]
-    lines += [f"  cause: {cause}" for cause in _cause(error)]
-    lines += [f"  next: {hint}" for hint in _next(error)]
-    lines.append(f"  more: failsoft explain {error.code}")
+def report(error: ToolError, *, code: ExitCode | None = None, is_server: bool = False) -> ExitCode:
+    """Print the error on standard error, and return its exit code.
+
+    Args:
+        error: The error that ended the command.
+        code: The exit code, where it is not that of the error's class.
+        is_server: Whether the command was to serve, so that its standard error is a log: with `FAILSOFT_LOG_JSON`
+            the error is a record.
+    """
+    stack = traceback.format_exception(error.__cause__) if error.__cause__ is not None and _may_show_stack() else []
+    causes, hints, more = list(_cause(error)), list(_next(error)), f"failsoft explain {error.code}"
+    record = ""
+    if is_server:
+        from failsoft.framework.logs.log_output import record_of, wants_json  # noqa: PLC0415 - pydantic-settings, 150 ms
+
+        if wants_json():
+            facts = {"code": error.code, "cause": causes, "next": hints, "more": more, "stack_trace": "".join(stack)}
+            said = {name: value for name, value in facts.items() if value}
+            record = record_of("ERROR", error.message, event="not_started", **said)
+    if record:
+        lines = [record]
+    else:
+        lines = [f"{error.code}: {error.message}"]
+        lines += [f"  cause: {cause}" for cause in causes]
+        lines += [f"  next: {hint}" for hint in hints]
+        lines.append(f"  more: {more}")
+        lines += ["", *"".join(stack).splitlines()] if stack else []
     if isinstance(error, (BootstrapFailure, SelfAuditFailure)):
         lines.append(json.dumps(SystemErrorFactory.to_envelope(error)))
-    if error.__cause__ is not None and _may_show_stack():
-        lines += ["", *"".join(traceback.format_exception(error.__cause__)).splitlines()]
     typer.echo("\n".join(lines), err=True)
     return exit_code_of(error) if code is None else code
 

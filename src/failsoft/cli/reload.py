@@ -16,9 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import typer
-
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.logs.log_output import announce
 from failsoft.server.signals import signals_handled
 
 _ENDS_WITHIN_S = 15
@@ -47,7 +46,7 @@ def serve_and_reload(arguments: Sequence[str], folder: Path) -> int:
             elif server.poll() == 0:
                 break
             elif server.returncode is not None and not waits:
-                typer.echo("failsoft waits for a change of a file (Ctrl-C ends it)", err=True)
+                announce("failsoft waits for a change of a file (Ctrl-C ends it)")
                 waits = True
         _end_process(server)
     return 0
@@ -88,7 +87,7 @@ def _how(watching: Any) -> dict[str, Any]:
 
 def _say(changes: set[tuple[Any, str]]) -> None:
     changed = min(Path(path).name for _, path in changes)
-    typer.echo(f"failsoft restarts: {changed} changed", err=True)
+    announce(f"failsoft restarts: {changed} changed")
 
 
 @contextmanager

@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import faulthandler
 import os
+import sys
+import threading
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
+from failsoft.framework.logs.log_output import logs_json, record_of
 from failsoft.server.lifecycle import Lifecycle
 from failsoft.server.signals import SIGNALS, signals_handled
 
@@ -16,6 +20,12 @@ CLEANUP_S = 15.0
 """How long cancelled calls and toolsets may take to stop after the grace period, in seconds."""
 _RESPONSE_S = 1.0
 """How much later than the grace period the process of a blocked event loop ends, in seconds."""
+
+_GIL_S = 1.0
+"""How much later the process ends if no thread in Python can run, in seconds."""
+_FRAMES_AT_MOST = 40
+_ENDED = "The process was ended, since calls or toolsets did not stop in time; this thread was here"
+_deadline: threading.Timer | None = None
 
 
 @contextmanager
@@ -25,7 +35,7 @@ def drain_on_signals(
     """Drain on SIGINT and SIGTERM while the block lasts: no new calls, calls in flight finish.
 
     A second signal skips the wait, or `hurry` does. If the event loop is blocked, the process ends after the grace
-    period with the stacks of its threads on stderr and exit code 1; if calls or toolsets do not stop, 15 s later. Code
+    period with the stacks of its threads on stderr, as JSON lines where logs are, and exit code 1; if calls or toolsets do not stop, 15 s later. Code
     in C that neither releases the GIL nor checks for signals delays both until it returns.
 
     Args:
@@ -73,12 +83,40 @@ def drain_on_signals(
 def stop_watching() -> None:
     """Cancel the deadline of `drain_on_signals`, so that the process may outlive its server."""
     faulthandler.cancel_dump_traceback_later()
+    if _deadline is not None:
+        _deadline.cancel()
 
 
 def _end_process_in(seconds: float) -> None:
-    """End the process by a thread in C, which needs no GIL; replaces an earlier deadline."""
+    """End the process by a thread in C, which needs no GIL; replaces an earlier deadline.
+
+    Where logs are JSON, a thread in Python is earlier and writes records; that in C is for a GIL that is not released.
+    """
+    global _deadline  # noqa: PLW0603 - faulthandler has one deadline in a process, too
+    if logs_json():
+        if _deadline is not None:
+            _deadline.cancel()
+        _deadline = threading.Timer(seconds, _end_process)
+        _deadline.daemon = True
+        _deadline.start()
+        seconds += _GIL_S
     with suppress(OSError, ValueError, RuntimeError):
         faulthandler.dump_traceback_later(seconds, exit=True, file=_error_output())
+
+
+def _end_process() -> None:
+    """Write a record for each thread and end the process, as the thread in C does with lines of text."""
+    try:
+        lines = []
+        frames, main = sys._current_frames(), threading.main_thread()  # noqa: SLF001 - the documented way to the stacks
+        for thread in sorted(threading.enumerate(), key=lambda thread: thread is not main):
+            frame = frames.get(thread.ident or 0)
+            if frame is not None and thread is not threading.current_thread():
+                stack = "".join(traceback.format_stack(frame, _FRAMES_AT_MOST))
+                lines.append(record_of("CRITICAL", _ENDED, event="forced_end", thread=thread.name, stack_trace=stack))
+        os.write(_error_output(), "".join(f"{line}\n" for line in lines).encode())
+    finally:
+        os._exit(1)
 
 
 def _error_output() -> int:

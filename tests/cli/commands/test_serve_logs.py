@@ -121,11 +121,6 @@ def other_than_json(lines: list[str]) -> list[str]:
     return [line for line in lines if not line.startswith('{"')]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="The banner of a server whose log is JSON is a line of text, which a log collector cannot read.",
-)
 async def test_the_banner_is_json_where_the_log_is(noisy: Path) -> None:
     said = ""
     async with await anyio.open_process(**served("noisy:Noisy"), cwd=noisy) as process:
@@ -136,11 +131,6 @@ async def test_the_banner_is_json_where_the_log_is(noisy: Path) -> None:
     assert other_than_json(said.splitlines()) == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="Why a server did not start is text where the log is JSON, which a log collector cannot read.",
-)
 async def test_a_failed_start_is_json_where_the_log_is(noisy: Path) -> None:
     (noisy / "stuck.py").write_text(STUCK)
     with anyio.fail_after(BOUND_S):

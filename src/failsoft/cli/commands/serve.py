@@ -23,6 +23,7 @@ from failsoft.cli.reload import relay_and_reload, serve_and_reload
 from failsoft.cli.target import Target
 from failsoft.composition import install
 from failsoft.framework.errors import BootstrapFailure, ConfigurationError, SelfAuditFailure, ToolError
+from failsoft.framework.logs.log_output import announce
 from failsoft.framework.logs.logs import configure_logging
 from failsoft.framework.text import bounded
 from failsoft.recovery.state.store import default_file
@@ -219,7 +220,7 @@ def _serving(
             raise
         is_taken = error.__cause__.errno in {errno.EADDRINUSE, errno.EACCES}
         error.operator_hint = f"{command} {f'{port_option} 0' if is_taken else '--host 127.0.0.1'}"
-        raise typer.Exit(report(error, code=ExitCode.NOT_STARTED)) from error
+        raise typer.Exit(report(error, code=ExitCode.NOT_STARTED, is_server=True)) from error
 
 
 def _reload(transport: Transport, folder: Path | None, workers: int) -> int:
@@ -237,15 +238,13 @@ def _introduce_stdio(ctx: typer.Context) -> None:
     unused = [f"--{name}" for name in _HTTP_ONLY if str(ctx.get_parameter_source(name)).endswith("COMMANDLINE")]
     if unused:
         named = ", ".join(unused)
-        typer.echo(f"failsoft serves over stdio, without {named}: that goes with --transport http", err=True)
+        announce(f"failsoft serves over stdio, without {named}: that goes with --transport http")
     if sys.stdin is not None and sys.stdin.isatty():
-        typer.echo(
-            "failsoft waits for an MCP client on standard input (Ctrl-D ends it; see --transport http)", err=True
-        )
+        announce("failsoft waits for an MCP client on standard input (Ctrl-D ends it; see --transport http)")
 
 
 def _announce(what: str, url: str) -> None:
-    typer.echo(f"{what} {url}/mcp (metrics on {url}/metrics; Ctrl-C ends it)", err=True)
+    announce(f"{what} {url}/mcp (metrics on {url}/metrics; Ctrl-C ends it)")
 
 
 def _with_variables(targets: list[UpstreamTarget], names: list[str]) -> list[UpstreamTarget]:

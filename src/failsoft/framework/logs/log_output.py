@@ -8,20 +8,18 @@ from __future__ import annotations
 import json
 import logging
 import os
-import queue
 import re
-import selectors
-import stat
 import sys
-import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from textwrap import indent
+from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 from loguru import logger  # noqa: TID251 - adds and removes sinks
 
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.logs.log_writer import LogWriter, may_wait
 from failsoft.framework.safe.author_reports import stack_as_text, tell
 from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.safe.principals import redact_principal
@@ -35,11 +33,11 @@ Line: TypeAlias = dict[str, Any]
 _MESSAGE_AT_MOST = 4_000
 _LAST_LINES_S = 1.0
 """Time to write buffered lines at exit, in seconds."""
-_KEPT_BYTES = 1_000_000
-"""Bytes of lines that wait to be written; more lines are lost."""
 _NOT_REPEATED = frozenset(("timestamp", "level", "service", "environment", "logger", "message", "event", "stack_trace"))
 _COLORS = {"DEBUG": "36", "INFO": "32", "SUCCESS": "32", "WARNING": "33", "ERROR": "31", "CRITICAL": "1;31"}
 _DIM, _BOLD = "2", "1"
+_logs_json = False
+_YES = frozenset(("1", "true", "t", "yes", "y", "on"))
 _WORD = re.compile(r"[^\s\"={}\[\]]+")
 
 
@@ -49,10 +47,9 @@ def add_sink(level: str | None, *, json_lines: bool | None, stream: Any, interce
     target = sys.stderr if stream is None else stream
     _refuse_standard_output(target)
     least = _level_number(level or settings.log_level)
-    wanted = settings.log_json if json_lines is None else json_lines
-    is_text = _is_terminal(target) if wanted is None else not wanted
-    render = text_renderer(colors=_shows_colors(target)) if is_text else _as_json(target)
-    service = {"service": settings.service_name, "environment": settings.environment}
+    is_json = _is_json(target, settings.log_json if json_lines is None else json_lines)
+    render = _as_json(target) if is_json else text_renderer(colors=_shows_colors(target))
+    service = _service(settings)
 
     logger.remove()
     # With a function as the format loguru does not append its own traceback, which is not redacted.
@@ -65,9 +62,51 @@ def add_sink(level: str | None, *, json_lines: bool | None, stream: Any, interce
         diagnose=False,
     )
     logger.enable("failsoft")
+    global _logs_json  # noqa: PLW0603 - one log in a process, as loguru has one logger
+    _logs_json = is_json
     for name in intercept:
         _take_over(name, least)
     return sink
+
+
+def announce(message: str, **facts: Any) -> None:
+    """Write a line to standard error whatever the level of the log: a record where logs are JSON, else the message."""
+    if _is_json(sys.stderr, _settings().log_json):
+        message = record_of("INFO", message, **facts)
+    sys.stderr.write(f"{message}\n")
+    sys.stderr.flush()
+
+
+def wants_json() -> bool:
+    """Return whether the settings ask for JSON lines, on a terminal too."""
+    return bool(_settings().log_json)
+
+
+def logs_json() -> bool:
+    """Return whether the log that this process has set up is in JSON."""
+    return _logs_json
+
+
+def record_of(level: str, message: str, **facts: Any) -> str:
+    """Return a line as the JSON log of this process has it."""
+    told = {"level": SimpleNamespace(name=level), "time": datetime.now(UTC), "name": "failsoft", "message": message}
+    return _as_json(sys.stderr)(_line({**told, "extra": facts, "exception": None}, _service(_settings())))
+
+
+def _settings() -> Settings:
+    """Return the settings; where one cannot be used, their defaults, and the form of lines that is asked for."""
+    try:
+        return Settings.load()
+    except ConfigurationError:
+        return Settings.model_construct(log_json=os.environ.get("FAILSOFT_LOG_JSON", "").lower() in _YES or None)
+
+
+def _service(settings: Settings) -> dict[str, str]:
+    return {"service": settings.service_name, "environment": settings.environment}
+
+
+def _is_json(stream: Any, wanted: bool | None) -> bool:  # noqa: FBT001 - a setting
+    return not _is_terminal(stream) if wanted is None else wanted
 
 
 class _Sink:
@@ -213,102 +252,6 @@ def _stack(line: Mapping[str, Any]) -> str:
     """Return the stack below the line, indented: the text of an exception may look like a line of the log."""
     stack = line.get("stack_trace")
     return f"\n{indent(stack.rstrip(), '  ')}" if isinstance(stack, str) else ""
-
-
-class LogWriter:
-    """Writes lines to a descriptor from a thread, so that no caller, such as an event loop, waits for the reader.
-
-    Lines beyond the limit are dropped, and replaced by one line with their number.
-
-    Args:
-        descriptor: The descriptor; the caller has to close it.
-        account: Returns the line that reports how many lines were lost.
-        kept_bytes: The limit, in bytes.
-    """
-
-    def __init__(self, descriptor: int, *, account: Callable[[int], bytes], kept_bytes: int = _KEPT_BYTES) -> None:
-        self._descriptor = os.dup(descriptor)  # the caller may close its own, and the number be reused
-        self._account = account
-        self._kept_bytes = kept_bytes
-        self._is_closed = False
-        self._begin()
-
-    def _begin(self) -> None:
-        self._pid = os.getpid()
-        self._lock = threading.Lock()
-        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._held = self._lost = 0
-        self._thread: threading.Thread | None = None
-
-    def write(self, line: bytes) -> None:
-        """Queue the line, or count it as lost; never blocks."""
-        if self._pid != os.getpid():  # a fork has no threads, and the lines are its parent's
-            self._begin()
-        with self._lock:
-            if self._is_closed:
-                return
-            if self._held + len(line) > self._kept_bytes:
-                self._lost += 1
-                return
-            self._report_loss()
-            self._put(line)
-
-    def close(self, limit_s: float) -> None:
-        """Write what is queued, for at most `limit_s` seconds, and accept no more lines."""
-        if self._is_closed or self._pid != os.getpid():
-            return
-        with self._lock:
-            self._report_loss()
-            self._is_closed = True
-            self._lines.put(None)
-        if self._thread is None:
-            os.close(self._descriptor)
-        else:
-            self._thread.join(limit_s)
-
-    def _report_loss(self) -> None:
-        lost, self._lost = self._lost, 0
-        if lost:
-            self._put(self._account(lost))
-
-    def _put(self, line: bytes) -> None:
-        self._held += len(line)
-        self._lines.put(line)
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._write_all, name="failsoft-log", daemon=True)
-            self._thread.start()
-
-    def _write_all(self) -> None:
-        try:
-            while (line := self._lines.get()) is not None:
-                self._write_out(memoryview(line))
-                with self._lock:
-                    self._held -= len(line)
-                    if self._lines.empty():
-                        self._report_loss()
-        except OSError:  # the reader has closed the pipe
-            self._is_closed = True
-        finally:
-            os.close(self._descriptor)
-
-    def _write_out(self, rest: memoryview) -> None:
-        while rest:
-            try:
-                rest = rest[os.write(self._descriptor, rest) :]
-            except BlockingIOError:  # the parent has set O_NONBLOCK on the descriptor
-                with selectors.DefaultSelector() as selector:
-                    selector.register(self._descriptor, selectors.EVENT_WRITE)
-                    selector.select()
-
-
-def may_wait(stream: Any) -> int | None:
-    """Return the descriptor of a stream whose writes may block (pipe, socket, terminal); None for others."""
-    try:
-        descriptor: int = stream.fileno()
-        mode = os.fstat(descriptor).st_mode
-    except (AttributeError, OSError, ValueError):
-        return None
-    return descriptor if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode) else None
 
 
 class _Bridge(logging.Handler):

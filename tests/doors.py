@@ -70,6 +70,7 @@ HOMES = {
     "failsoft.framework.files": "folded, protected_files",
     "failsoft.framework.lint": "lint_descriptions, lint_failure, lint_toolbox",
     "failsoft.framework.logs.alerts": "AlertDispatcher, AlertSink, LogSink, WebhookSink",
+    "failsoft.framework.logs.defects": "RepeatedDefects",
     "failsoft.framework.logs.log_writer": "LogWriter, may_wait",
     "failsoft.framework.logs.logs": "log_events, log_recovery, log_store",
     "failsoft.framework.normalize": (

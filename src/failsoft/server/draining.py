@@ -35,8 +35,8 @@ def drain_on_signals(
     """Drain on SIGINT and SIGTERM while the block lasts: no new calls, calls in flight finish.
 
     A second signal skips the wait, or `hurry` does. If the event loop is blocked, the process ends after the grace
-    period with the stacks of its threads on stderr, as JSON lines where logs are, and exit code 1; if calls or toolsets do not stop, 15 s later. Code
-    in C that neither releases the GIL nor checks for signals delays both until it returns.
+    period with the stacks of its threads on stderr (JSON lines where logs are) and exit code 1; if calls or toolsets do
+    not stop, 15 s later. Code in C that neither releases the GIL nor checks for signals delays both until it returns.
 
     Args:
         lifecycle: What is drained.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from failsoft.framework.answer.failure import Failure
     from failsoft.framework.settings import Settings
 
-Key: TypeAlias = tuple[str, str, str]
+Key: TypeAlias = tuple[str, str, str, str]
 _KEYS_AT_MOST = 1_000
 _MINUTE_S = 60.0
 _AT_EXIT_S = 2.0
@@ -88,9 +88,14 @@ class AlertDispatcher:
         ]
         return cls(sinks, dedup_s=settings.alert_dedup_s)
 
-    def dispatch(self, failure: Failure) -> None:
-        """Queue an alert, or count it as suppressed. Never blocks and never raises."""
-        if tell(self._dispatch, (failure.code, failure.tool, failure.operation), failure) is not None:
+    def dispatch(self, failure: Failure, *, about: str = "") -> None:
+        """Queue an alert, or count it as suppressed. Never blocks and never raises.
+
+        Args:
+            failure: What the alert says.
+            about: What sets it apart from other alerts of its code, toolset and operation.
+        """
+        if tell(self._dispatch, (failure.code, failure.tool, failure.operation, about), failure) is not None:
             self.dropped += 1  # such as a thread that cannot start
 
     def close(self, timeout_s: float = 5.0) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import traceback
+import weakref
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from loguru import logger as loguru  # noqa: TID251 - becomes a guarded logger of its own
 
 from failsoft.framework.errors import BadOutput
 from failsoft.framework.events import CircuitEvent, Event, Events, IdempotencyEvent, StoreEvent, WorkerEvent
+from failsoft.framework.logs.defects import RepeatedDefects
 from failsoft.framework.safe.author_reports import (
     GuardedLogger,
     logger,
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
 
 Call: TypeAlias = Any
 """A `Call`, whose room stands above this one. Read of it: `tool`, `operation`, `request_id`, `session_id`, `principal`,
-`idempotency_key`, `attempt`, `receipt`, `warnings`, `error` and `handler`; of its `bound`: `settings` and `function`;
-of its `scope`: `trace_id`."""
+`idempotency_key`, `attempt`, `receipt`, `warnings`, `error` and `handler`; of its `bound`: `settings`, `function` and
+`tool.runtime`; of its `scope`: `trace_id`."""
 
 _ID_AT_MOST = 200
 _DEBUG, _INFO, _WARNING, _ERROR = 10, 20, 30, 40
@@ -46,6 +48,9 @@ _WORKERS = {
     "stalled": ("ERROR", "The event loop of a worker is blocked", ("operation",)),
     "ended": ("WARNING", "A worker has ended", ("exit_status", "reason")),
 }
+
+_defects: weakref.WeakKeyDictionary[Any, RepeatedDefects] = weakref.WeakKeyDictionary()
+"""By runtime."""
 
 _core: Any = getattr(loguru, "_core", None)
 
@@ -68,6 +73,8 @@ def log_failed(call: Call, failure: Failure, duration_s: float) -> None:
     """Log a call that failed: WARNING for an expected failure, ERROR with the traceback for a crash."""
     if failure.is_crash:
         report_crash(failure.exception, operation=failure.operation, error_id=failure.error_id)
+        runtime = call.bound.tool.runtime
+        tell(_defects.setdefault(runtime, RepeatedDefects()).count, failure, runtime.alerts)
     if not is_silent(_ERROR if failure.is_crash else _WARNING):
         report = (failure_facts, "call_failed", call, failure, duration_s)
         if failure.is_crash:
@@ -113,14 +120,20 @@ def _log_event(event: Event) -> None:
         facts.bind(event="idempotency", verdict=event.verdict).log(level, "An idempotency key was sent again")
 
 
-def log_store(event: StoreEvent) -> None:
-    """Log that the state store was lost, or that it is back; ERROR for what an operator has to repair."""
+def log_store(event: StoreEvent, *, is_counting: bool = True) -> None:
+    """Log that the state store was lost, or that it is back; ERROR for what an operator has to repair.
+
+    Args:
+        event: What happened.
+        is_counting: Whether breakers, budgets and limits are in it, too, and not records alone.
+    """
     if event.available:
         logger.bind(event="store_back", fault=event.fault).info("The state store is back")
         return
+    others = "breakers, budgets and limits count in this process alone" if is_counting else "other calls do not use it"
+    message = f"The state store is lost: calls that need its records (keys, sessions, plans) are refused; {others}"
     lost = logger.bind(event="store_lost", fault=event.fault, reason=event.reason)
-    level = "ERROR" if event.fault == "damaged" else "WARNING"
-    lost.log(level, "The state store is lost: calls with keys are refused, others go on with state of this process")
+    lost.log("ERROR" if event.fault == "damaged" else "WARNING", message)
 
 
 def configure_logging(

@@ -194,7 +194,7 @@ def open_state(
     found = backend_at(url or (f"{_SQLITE}{durable}" if durable else None), prefix=prefix, limit_s=limit_s)
     if found is None:
         return LocalState(quota_bytes=quota_bytes)
-    backend = WatchedBackend(found[0], events, probe=f"{found[1]}probe:write")
+    backend = WatchedBackend(found[0], events, probe=f"{found[1]}probe:write", is_counting=bool(url))
     if not url:
         return LocalState(records=backend, quota_bytes=quota_bytes)
     key_prefix = found[1]

@@ -34,9 +34,10 @@ class WatchedBackend:
         backend: The store.
         events: Receives an event when the store is lost and when it is back.
         probe: The key that the background task writes.
+        is_counting: Whether breakers, budgets and limits are in it, too, and not records alone.
     """
 
-    def __init__(self, backend: Backend, events: Events, *, probe: str) -> None:
+    def __init__(self, backend: Backend, events: Events, *, probe: str, is_counting: bool = True) -> None:
         self.backend = backend
         self.is_local = backend.is_local
         self.is_of_machine = backend.is_of_machine
@@ -49,6 +50,7 @@ class WatchedBackend:
         self.gauges: StoreGauges = {"mcp_state_store_unavailable": (self._faults, None)}
         self._events = events
         self._probe = probe
+        self._is_counting = is_counting
         self._probing: asyncio.Task[None] | None = None
         self._first_s = _FIRST_S
         self._back_at = float("-inf")
@@ -147,5 +149,5 @@ class WatchedBackend:
 
     def _announce(self, *, available: bool, reason: str) -> None:
         event = StoreEvent(available=available, fault=self._announced, reason=reason)
-        log_store(event)
+        log_store(event, is_counting=self._is_counting)
         self._events.publish(event)

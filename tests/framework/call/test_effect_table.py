@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,7 +63,7 @@ SAME_KEY = "he same call with the same key is safe"
 
 
 class Case(NamedTuple):
-    """One way to fail: what is declared, whether an effect had begun, the look, whether there is a key, the cause."""
+    """A way to fail: what is declared, whether a marked effect has begun, the look, whether it has a key, the cause."""
 
     declared: str
     has_begun: bool
@@ -91,36 +92,40 @@ class Case(NamedTuple):
         return self.declared == "effects" and self.has_begun and self.cause == "undecided"
 
 
-CASES = [Case(*facts) for facts in itertools.product(DECLARED, (False, True), LOOKS, (False, True), (*RAISED, *ENDED))]
+FLAGS = (False, True)
+CASES = [
+    case
+    for facts in itertools.product(DECLARED, FLAGS, LOOKS, FLAGS, (*RAISED, *ENDED))
+    if (case := Case(*facts)).declared == "effects" or case.has_begun
+]
 
 
-def shop(case: Case) -> BaseTool:
-    """Return a tool whose write fails as the case says."""
+@cache
+def shop(declared: str, shown: str, *, is_audited: bool) -> Any:
+    """Return a tool with a write that fails as its `case` says."""
 
     class Shop(BaseTool):
         """A shop."""
 
-        governed = case.cause == "unaudited"
-        audit = AuditLog(Path("/no such folder/audit.jsonl")) if governed else None
+        case: Case
+        governed = is_audited
+        audit = AuditLog(Path("/no such folder/audit.jsonl")) if is_audited else None
 
-        @operation(timeout=10, verify_with=LOOKS[case.look], **DECLARED[case.declared])
+        @operation(timeout=10, verify_with=LOOKS[shown], **DECLARED[declared])
         async def write(self, order: str, call: CallContext, amount: int = 1) -> dict[str, int]:
             """Write an order."""
-            if not case.has_begun:
-                return await self._end()
-            if case.declared == "effects":
+            if declared == "effects" and self.case.has_begun:
                 effect: dict[str, int] = await call.effect("write", run=self._end)
                 return effect
             return await self._end()
 
         async def _end(self) -> dict[str, int]:
-            if case.cause in RAISED:
-                make = RAISED[case.cause]
-                raise make()
-            if case.cause == "late":
+            if self.case.cause in RAISED:
+                raise RAISED[self.case.cause]()  # noqa: RSE102 - it makes the exception
+            if self.case.cause == "late":
                 await asyncio.Event().wait()
             ends: dict[str, Any] = {"reported": {"success": False, "error": "no"}, "misfit": {"a": "b"}}
-            return ends.get(case.cause, {"a": 1, "b" * 999: 2})  # type: ignore[no-any-return]
+            return ends.get(self.case.cause, {"a": 1, "b" * 999: 2})  # type: ignore[no-any-return]
 
         @operation(read_only=True)
         async def look(self, order: str) -> str:
@@ -137,7 +142,10 @@ def shop(case: Case) -> BaseTool:
 
 async def failures(case: Case) -> list[Failure]:
     """Return how the call fails, and how the same call fails when it is sent again."""
-    tool, meta = shop(case), {META_KEY: "order-1"} if case.is_keyed else {}
+    tool, meta = shop(case.declared, case.look, is_audited=case.cause == "unaudited"), {}
+    tool.case = case
+    if case.is_keyed:
+        meta[META_KEY] = f"order-{CASES.index(case)}"
     scope = CallScope(meta=meta, max_response_bytes=1_000 if case.cause == "large" else None)
     answers = [await tool.operations["write"].call({"order": "A-1", "amount": 2}, scope) for _ in range(2)]
     return [answer.error for answer in answers if answer.error is not None]
@@ -188,7 +196,7 @@ def test_every_failure_tells_its_effect_whole(declared: str) -> None:
                     for again in others:
                         held(case, again, is_repeatable=case.is_idempotent or (case.is_keyed and case.is_released))
                 except AssertionError as error:
-                    error.add_note(f"{case}\n{first!r}\n{lean_text(first, first.code)}")
+                    error.add_note(f"{case}\n{lean_text(first, first.code)}")
                     raise
 
     InstantClock().run(main())

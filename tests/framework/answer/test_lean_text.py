@@ -113,5 +113,5 @@ async def test_hints_to_change_the_call_are_not_given_after_an_unknown_effect() 
             raise ShelfFull
 
     text = (await Writing(runtime=quiet_runtime()).execute_with_error_handling("write", {})).encode().text
-    assert "Do not repeat the call." in text
+    assert "Do not send the whole call again" in text
     assert "Take another" not in text

@@ -120,9 +120,19 @@ def lint_toolbox(toolbox: Toolbox) -> list[LintFinding]:
         if not bound.marks_effects and _marks_an_effect(bound):
             text = "marks an effect, which is refused without effects=True in its @operation"
             findings.append(LintFinding(bound.name, "CONFIG_ERROR", "effects", text))
+        if lacking := _lacking(bound, toolbox):
+            text = f"verify_with='{bound.verify_with}' needs '{lacking}', which a call of this operation does not have"
+            findings.append(LintFinding(bound.name, "", "verify_with", text))
         for failure in (*_refusals(bound, scope), *_catalogue_failures(bound, scope)):
             findings += lint_failure(failure, toolbox)
     return list(dict.fromkeys(findings))
+
+
+def _lacking(bound: BoundOperation, toolbox: Toolbox) -> str:
+    """Return an argument that the `verify_with` operation needs and this one has not; empty if there is none."""
+    verifier = toolbox.find(bound.verify_with) if bound.verify_with else None
+    needed = () if verifier is None else verifier.input_schema.get("required", ())
+    return next((name for name in needed if name not in bound.input_schema.get("properties", {})), "")
 
 
 def _marks_an_effect(bound: BoundOperation) -> bool:

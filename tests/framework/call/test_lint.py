@@ -70,8 +70,8 @@ class Varied(BaseTool):
         return {path: len(edits), call.operation: int(dry_run)}
 
     @operation(destructive=True, verify_with="search")
-    def wipe(self) -> None:
-        """Wipe everything."""
+    def wipe(self, query: str) -> None:
+        """Wipe everything that is found."""
 
     @operation(input_schema={"type": "object", "properties": {"a": {"type": "integer"}, "b": {"enum": [1, "x"]}}})
     async def proxy(self, **arguments: Any) -> Any:
@@ -101,6 +101,26 @@ def test_an_operation_without_a_docstring_is_found() -> None:
         async def take(self) -> None: ...
 
     assert [finding.rule for finding in lint_toolbox(Silent(runtime=quiet_runtime()).toolbox)] == ["description"]
+
+
+def test_a_look_that_needs_what_the_write_does_not_have_is_found() -> None:
+    class Orders(BaseTool):
+        """Orders."""
+
+        @operation(verify_with="get_order")
+        async def place(self, item: str) -> None:
+            """Place an order."""
+
+        @operation(verify_with="get_order")
+        async def pay(self, order_id: str) -> None:
+            """Pay an order."""
+
+        @operation(read_only=True)
+        async def get_order(self, order_id: str) -> None:
+            """Return an order."""
+
+    found = lint_toolbox(Orders(runtime=quiet_runtime()).toolbox)
+    assert [(finding.operation, finding.rule) for finding in found] == [("place", "verify_with")]
 
 
 @pytest.fixture(scope="module")

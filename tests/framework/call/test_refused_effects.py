@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from failsoft import BaseTool, CallContext, NotFound, ToolResponse, operation
+from failsoft import BaseTool, CallContext, NotFound, ToolResponse, Unavailable, operation
 from failsoft.recovery import Retry
 from tests.doors import CallScope
 from tests.framework.recording import quiet_runtime
@@ -68,6 +68,23 @@ class Shop(BaseTool):
         """Change two things, one after the other."""
         await call.effect("reserve", run=self._post)
         return str(await call.effect("place", run=self._post))
+
+    @operation(effects=True)
+    async def place_knowingly(self, order: str, call: CallContext) -> str:
+        """Place an order, with an error that knows what it changed."""
+        return str(await call.effect("place", run=self._post_knowingly))
+
+    @operation(effects=True)
+    async def reserve_and_place_knowingly(self, order: str, call: CallContext) -> str:
+        """Change two things, the second with an error that knows what it changed."""
+        await call.effect("reserve", run=self._post)
+        return str(await call.effect("place", run=self._post_knowingly))
+
+    async def _post_knowingly(self) -> str:
+        try:
+            return await self._post()
+        except httpx.HTTPStatusError as refused:
+            raise Unavailable("The shop is closed.", effect="none") from refused
 
     @operation(effects=True)
     async def place_two_at_once(self, order: str, call: CallContext) -> str:
@@ -153,7 +170,12 @@ async def test_a_refusal_says_nothing_of_a_handler_that_marks_no_effects() -> No
 
 @pytest.mark.parametrize(
     ("name", "answers"),
-    [("reserve_and_place", (201, 422)), ("place_two_at_once", (201, 422)), ("place_a_group", (201, 422))],
+    [
+        ("reserve_and_place", (201, 422)),
+        ("reserve_and_place_knowingly", (201, 503)),
+        ("place_two_at_once", (201, 422)),
+        ("place_a_group", (201, 422)),
+    ],
 )
 async def test_a_refusal_says_nothing_of_what_was_done_beside_it(name: str, answers: tuple[int, ...]) -> None:
     async with shop(*answers) as (tool, _):
@@ -181,6 +203,12 @@ async def test_the_key_of_a_refused_call_is_free_again() -> None:
         answers = [await send(tool, "place", keyed()) for _ in range(4)]
     assert [effect_of(answer) for answer in answers] == ["none", "none", "done", "done"]
     assert service.requests == 3
+
+
+async def test_the_key_is_free_after_an_effect_whose_error_says_that_nothing_was_changed() -> None:
+    async with shop(503, 201) as (tool, _):
+        answers = [await send(tool, "place_knowingly", keyed()) for _ in range(2)]
+    assert [effect_of(answer) for answer in answers] == ["none", "done"]
 
 
 async def test_the_key_of_a_call_that_was_refused_after_another_effect_is_not_free() -> None:

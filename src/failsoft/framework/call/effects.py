@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 from failsoft.framework.call import NO_SCOPE, CallScope
-from failsoft.framework.errors import ConfigurationError, IdempotencyOutcomeUnknown
+from failsoft.framework.errors import ConfigurationError, IdempotencyOutcomeUnknown, ToolError
 from failsoft.framework.events import EffectEvent
 from failsoft.framework.normalize import is_refused
 from failsoft.framework.safe.author_reports import is_real_cancellation, report_mistake
@@ -150,20 +150,30 @@ def _steps(call: Call, name: str, run: Step, probe: Step | None) -> Generator[St
     try:
         value = yield from _carried_out(call, name, run)
     except Exception as error:
-        if marked is None and is_refused(error):
-            _take_back(call, name)
+        if marked is None and (_says_none(error) or is_refused(error)):
+            _take_back(call, name, error)
         raise
     if record is not None:
         yield _OnLoop(functools.partial(record.mark, name, value=value))
     return value
 
 
-def _take_back(call: Call, name: str) -> None:
-    """Count an effect that was refused as one that was never begun."""
+def _says_none(error: Exception) -> bool:
+    """Return whether the author says that nothing was changed."""
+    if not issubclass(type(error), ToolError):  # isinstance would ask `error.__class__`, which may raise
+        return False
+    stated: Any = error
+    return stated.effect == "none" and not stated.effect_is_foreign
+
+
+def _take_back(call: Call, name: str, error: Exception) -> None:
+    """Count an effect that was refused as one that was never begun; its error says nothing of other effects."""
     with _COUNTING:
         call.effects_begun -= 1
     if call.record is not None:
         call.record.unmark(name)
+    if call.effects_begun and issubclass(type(error), ToolError):
+        vars(error)["effect_is_foreign"] = True
 
 
 def _carried_out(call: Call, name: str, run: Step) -> Generator[Step, Any, Any]:

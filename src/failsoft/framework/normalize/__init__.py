@@ -69,7 +69,7 @@ def is_refused(exc: BaseException) -> bool:
 
     A group is not: what ran beside the request may have been done.
     """
-    return not isinstance(exc, BaseExceptionGroup) and normalize(exc).is_refusal
+    return not issubclass(type(exc), BaseExceptionGroup) and normalize(exc).is_refusal
 
 
 def _report(broken: str) -> None:

@@ -16,6 +16,7 @@ from failsoft.framework.errors import NextStep, ToolError, UnknownError, Unknown
 from failsoft.framework.errors.unknown_tools import tools_meant
 from failsoft.framework.errors.violations import Violation, collapsed, once_each
 from failsoft.framework.logs.logs import log_broken
+from failsoft.framework.normalize import cause_told
 from failsoft.framework.normalize.outcomes import type_name
 from failsoft.framework.normalize.reasons import normalized_cause
 from failsoft.framework.safe.author_reports import report_mistake
@@ -73,6 +74,8 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
     shown = list(dict.fromkeys(own if own or violations or step else hints))[:_SUGGESTIONS_AT_MOST]
     limit = call.toolset.message_at_most
     headline = _sentence(error.message, limit)
+    if error.__cause__ is not None or error.__context__ is not None:
+        headline = f"{headline} {cause_told(error)}".rstrip()
     near = found.unsaid(headline, error, step) if found.names else ""
     advice = _advise(error, call, chosen, error_id)
     given = [f"{headline} {near}" if near else headline, *shown, *hints]

@@ -12,11 +12,11 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from failsoft.framework.errors import MultipleErrors, ToolError
+from failsoft.framework.errors import MultipleErrors, ToolError, UnknownError
 from failsoft.framework.errors.vocabulary import RaisedWrongly
 from failsoft.framework.normalize import clouds, databases, http_libraries, system_errors
 from failsoft.framework.normalize.outcomes import Inside, Rule, Table, judged, read, type_name, unknown
-from failsoft.framework.normalize.reasons import text_of, with_reason
+from failsoft.framework.normalize.reasons import as_cause, reason_of, text_of, with_reason
 from failsoft.framework.plugins import Plugins
 from failsoft.framework.text import quoted
 
@@ -62,6 +62,18 @@ def normalize(exc: BaseException, sent: Mapping[str, Any] | None = None) -> Tool
     except BaseException as broken:  # noqa: BLE001 - an exception may break in every attribute; the call is answered
         _report(type_name(broken))
         return _finished(unknown(exc), exc)
+
+
+def cause_told(error: ToolError) -> str:
+    """Return in a sentence what a known library reported as the reason for an error that an author raised.
+
+    Empty if its message says so, or if it has no such cause: `raise RemindersStopped(...) from exc`, or in an `except`.
+    """
+    cause: Any = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    if cause is None or issubclass(type(cause), ToolError) or error.details.get("type") == type_name(cause, full=True):
+        return ""  # an error of the last kind was made of its cause here, and has the reason
+    known = normalize(cause)
+    return "" if isinstance(known, UnknownError) else as_cause(reason_of(known, cause), error.message)
 
 
 def is_refused(exc: BaseException) -> bool:

@@ -6,6 +6,7 @@ import errno
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from http import HTTPStatus
 from typing import Any
 
 from failsoft.framework.errors import ToolError
@@ -37,7 +38,11 @@ _BODY_AT_MOST = 65_536
 _LINES_AT_MOST = 3
 _KEYS = ("message", "msg", "error_description", "detail", "error", "title", "reason", "errors", "Message")
 _DEPTH_AT_MOST = 4
+_QUOTED = "It said"
+_NEXT_LINE = " / "
 _CLIENT_ERRORS = range(400, 500)
+_PHRASES = frozenset(status.phrase.casefold() for status in HTTPStatus)
+"""Names of statuses, which give no reason: `Not Found`."""
 _RULES_DEEP_AT_MOST = 12
 _RAISED = "P0001"
 """SQLSTATE of an exception that a function or trigger in PostgreSQL raised."""
@@ -66,18 +71,39 @@ def with_reason(error: ToolError, exc: Any) -> ToolError:
         error: What the rules made of the exception.
         exc: The exception.
     """
-    find = _FINDERS.get(type(exc).__module__.partition(".")[0], _of_response)
-    reason = _found(find, exc)
-    is_about_the_request = error.category in _ABOUT_THE_REQUEST or error.retry == "after_fix" or find is _of_program
-    if reason and is_about_the_request:
+    if reason := reason_of(error, exc):
         error.message = f"{error.message.rstrip()} {reason}"
         error.args = (error.message,)
     return error
 
 
+def reason_of(error: ToolError, exc: Any) -> str:
+    """Return what the library said about the request as a sentence; empty if it said nothing, or of its own failure."""
+    find = _FINDERS.get(type(exc).__module__.partition(".")[0], _of_response)
+    is_about_the_request = error.category in _ABOUT_THE_REQUEST or error.retry == "after_fix" or find is _of_program
+    return _found(find, exc) if is_about_the_request else ""
+
+
+def as_cause(reason: str, message: str) -> str:
+    """Return the reason as the cause of what an author's message says; empty if the message has it already.
+
+    Of a database only the name of a rule counts: an author's message says more than the name of a column.
+
+    >>> as_cause('It said: "blocked".', "Not reminded."), as_cause('Constraint: "positive".', "Not booked.")
+    ('Cause: "blocked".', 'Cause: constraint "positive".')
+    """
+    kind, _, text = reason.partition(": ")
+    if kind not in (_QUOTED, "Constraint", "Index"):
+        return ""
+    said = message.casefold()
+    if all(part.strip(" .").casefold() in said for part in json.loads(text.removesuffix(".")).split(_NEXT_LINE)):
+        return ""
+    return f"Cause: {text}" if kind == _QUOTED else f"Cause: {kind.lower()} {text}"
+
+
 def _said(text: object) -> str:
     """Return a sentence that quotes the library's own; empty if it says nothing."""
-    return f"It said: {quoted(text.strip())}." if isinstance(text, str) and text.strip() else ""
+    return f"{_QUOTED}: {quoted(text.strip())}." if isinstance(text, str) and text.strip() else ""
 
 
 def _named(kind: str, *names: object) -> str:
@@ -105,7 +131,8 @@ def _of_response(exc: Any) -> str:
         return ""
     text = bytes(body).decode("utf-8", "replace").strip()
     try:
-        return _said(_in_json(json.loads(text), _DEPTH_AT_MOST))
+        text = _in_json(json.loads(text), _DEPTH_AT_MOST)
+        return "" if text.strip(" .").casefold() in _PHRASES else _said(text)
     except (ValueError, RecursionError):
         kind = str(read(read(response, "headers", {}), "get", lambda *_: "")("content-type", ""))
         return _said(text.partition("\n")[0]) if kind.startswith("text/plain") else ""
@@ -131,7 +158,7 @@ def _of_program(exc: Any) -> str:
     if not isinstance(text, str):
         return ""
     lines = [line.strip() for line in text[-_BODY_AT_MOST:].splitlines() if line.strip()]
-    return _said(" / ".join(lines[-_LINES_AT_MOST:])[-QUOTED_AT_MOST:])
+    return _said(_NEXT_LINE.join(lines[-_LINES_AT_MOST:])[-QUOTED_AT_MOST:])
 
 
 def _of_sqlite(exc: Any) -> str:

@@ -79,15 +79,22 @@ def test_all_unknown_ids_are_named_at_once_with_candidates_and_no_guess(lab: Lab
         {
             "model_id": lab.loaded(tool),
             "remove_reactions": ["PGI", "PG"],
-            "knock_out_genes": ["b99999"],
+            "knock_out_genes": ["b99999", "PFKA"],
             "bounds": {"EX_glc_D_e": [0, 1]},
             "objective": "Biomass",
         },
     )
     assert (error["error_code"], error["effect"]) == ("INVALID_PARAM", "none")
     named = {item["path"]: item.get("allowed", []) for item in error["violations"]}
-    assert named.keys() == {"remove_reactions.1", "knock_out_genes.0", "bounds.EX_glc_D_e", "objective"}
+    assert named.keys() == {
+        "remove_reactions.1",
+        "knock_out_genes.0",
+        "knock_out_genes.1",
+        "bounds.EX_glc_D_e",
+        "objective",
+    }
     assert (named["bounds.EX_glc_D_e"], named["objective"]) == (["EX_glc__D_e"], ["Biomass_Ecoli_core"])
+    assert named["knock_out_genes.1"][:1] == ["pfkA"]
     assert named["knock_out_genes.0"] == [], "no gene is spelled like it"
     assert "next_step" not in error
     assert not any("suggestion" in item for item in error["violations"])

@@ -41,6 +41,8 @@ CREATE VIRTUAL TABLE {kind}_search USING fts5 (label, content = '{kind}_labels',
     tokenize = 'trigram');
 """
 _ELEMENT: Final = re.compile(r"([A-Z][a-z]?)([0-9]*)")
+_SEPARATORS: Final = re.compile(r"[\W_]+")
+"""What ids of other sources have in other places: `pyr[c]` is `pyr_c`."""
 _SIMILAR_AT_MOST = 5
 _SHORT = 6
 """Characters up to which one slip makes an id a similar one; above, two."""
@@ -197,15 +199,18 @@ def similar_ids(wanted: str, known: Iterable[str]) -> list[str]:
 
     >>> similar_ids("PKG", ["PGK", "PGI", "PKGtex"])
     ['PGK', 'PKGtex']
+    >>> similar_ids("pyr[c]", ["pyr_c", "glc__D_c"]), similar_ids("PFKA", ["pfkA"])
+    (['pyr_c'], ['pfkA'])
     """
     ids = list(known)
-    plain = wanted.casefold()[:_COMPARED_AT_MOST]
+    plain = _SEPARATORS.sub("", wanted.casefold()[:_COMPARED_AT_MOST])
     slips = 1 if len(plain) <= _SHORT else 2
-    lowered = [item.casefold() for item in ids]
+    lowered = [_SEPARATORS.sub("", item.casefold()) for item in ids]
     found = process.extract(plain, lowered, scorer=OSA.distance, limit=_SIMILAR_AT_MOST, score_cutoff=slips)
     is_beginning = len(plain) >= _BEGINNING_AT_LEAST
     begun = [place for place, item in enumerate(lowered) if is_beginning and item.startswith(plain)]
-    close = dict.fromkeys([*(place for _, _, place in found), *begun])
+    same = [place for _, slips, place in found if not slips]
+    close = same or dict.fromkeys([*(place for _, _, place in found), *begun])
     return [ids[place] for place in close][:_SIMILAR_AT_MOST]
 
 

@@ -119,9 +119,10 @@ def unknown_ids(parameter: str, given: Any, known: cobra.DictList, kind: str) ->
     """Return a violation for each id that the model does not have, with ids that are spelled like it as candidates."""
     found = []
     is_map = isinstance(given, dict)
+    spelled = [name for item in known for name in (item.id, *(gene_names(item) if kind == "gene" else ()))]
     for index, name in enumerate(given):
         if name not in known:
-            closest = similar_ids(name, [item.id for item in known])
+            closest = similar_ids(name, spelled)
             path = parameter if parameter == "objective" else f"{parameter}.{name if is_map else index}"
             found.append(
                 Violation(

@@ -27,7 +27,7 @@ class Offered(NamedTuple):
 def unknown_tool(name: str, arguments: Mapping[str, Any], tools: Mapping[str, Offered]) -> UnknownTool:
     """Return the error of a call of a name that no tool has, with the tool that is meant, or a list of the likeliest.
 
-    In the list, tools that take the arguments and tools with a similar name come first, read-only ones before others.
+    In the list, tools that take the arguments come first, read-only ones before others, then those of similar names.
 
     Args:
         name: As called.
@@ -40,8 +40,8 @@ def unknown_tool(name: str, arguments: Mapping[str, Any], tools: Mapping[str, Of
     fitting = _fitting(arguments, list(similar), tools)
     meant = _certain(shown, near, tools, fitting)
 
-    def rank(own: str) -> tuple[int, bool]:
-        return (-2 * (own in fitting) - (own in near), not tools[own].read_only)
+    def rank(own: str) -> tuple[bool, bool]:
+        return own not in fitting, not tools[own].read_only
 
     listed = () if meant else tuple(sorted(similar, key=rank)[:_LISTED_AT_MOST])
     is_lone_write = len(listed) == 1 and not tools[listed[0]].read_only  # a list of one would be read as advice

@@ -43,8 +43,13 @@ def own_contenders(tool: Documents) -> dict[str, Contender]:
 
 
 def _call(tool: Documents, given: dict[str, Any]) -> Contender:
+    """Return the call; each one is the first of its kind, since identical failures of a caller are told of."""
+    recent = tool.operations["get_document"].recent
+
     async def call(times: int) -> None:
         for _ in range(times):
+            recent.failures.clear()
+            recent.steps.clear()
             await tool.execute_with_error_handling("get_document", given)
 
     return call

@@ -80,6 +80,7 @@ HOMES = {
     "failsoft.framework.normalize.reasons": "with_reason",
     "failsoft.framework.offers": "UriTemplate",
     "failsoft.framework.plugins": "installed_points",
+    "failsoft.framework.recent": "Recent",
     "failsoft.framework.recorders": "Gauges, NullMetrics, OperationMetrics, Recorder",
     "failsoft.framework.safe": "author_reports as reports_module, json_safe as json_safe_module",
     "failsoft.framework.safe.author_reports": "is_real_cancellation, report_mistake",

@@ -319,3 +319,11 @@ async def test_detaching_gives_the_server_back_as_it_was():
     async with Client(server) as client:
         result = await client.call_tool("crashes", {})
     assert result.content[0].text == "Error executing tool crashes"
+
+
+@pytest.mark.parametrize(("name", "arguments"), [("typed", {}), ("get_order", {"order_id": 0})])
+async def test_the_third_identical_failure_says_so(library: Any, name: str, arguments: dict[str, Any]) -> None:
+    async with connected(library) as shop:
+        results = [await shop.call(name, arguments) for _ in range(3)]
+        said = ["failed three times in the same way" in result.content[0].text for result in results]
+    assert said == [False, False, True]

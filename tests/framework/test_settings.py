@@ -59,6 +59,7 @@ DEFAULTS = {
     "state_timeout_s": 0.25,
     "state_without_store": "warn",
     "state_quota_bytes": 256 * 1024 * 1024,
+    "repeats": "on",
     "error_docs_url": None,
 }
 ACCEPTED: dict[str, tuple[str, Any]] = {
@@ -107,6 +108,7 @@ ACCEPTED: dict[str, tuple[str, Any]] = {
     "state_timeout_s": ("1.5", 1.5),
     "state_without_store": ("refuse", "refuse"),
     "state_quota_bytes": ("5000", 5_000),
+    "repeats": ("off", "off"),
     "error_docs_url": ("https://docs.example/errors", "https://docs.example/errors"),
 }
 REFUSED = {
@@ -149,6 +151,7 @@ REFUSED = {
     "state_timeout_s": "0",
     "state_without_store": "perhaps",
     "state_quota_bytes": "10",
+    "repeats": "perhaps",
     "error_docs_url": "docs.example",
 }
 

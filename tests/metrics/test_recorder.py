@@ -75,6 +75,7 @@ def test_the_names_and_labels_are_those_of_the_contract() -> None:
         "mcp_tool_inflight": ("tool", "operation"),
         "mcp_principal_calls_total": ("principal", "outcome"),
         "mcp_repeated_failures_total": ("code",),
+        "mcp_next_steps_total": ("code", "result"),
         "mcp_circuit_state": ("dependency", "state"),
         "mcp_circuit_transitions_total": ("dependency", "to"),
         "mcp_retry_budget_tokens": ("dependency",),

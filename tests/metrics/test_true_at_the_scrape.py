@@ -36,6 +36,7 @@ FOR_OPERATORS = (
     "mcp_state_quota_used_ratio",
     "mcp_principal_calls_total",
     "mcp_repeated_failures_total",
+    "mcp_next_steps_total",
 )
 
 

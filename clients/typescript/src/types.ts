@@ -31,7 +31,7 @@ export type ToolResponseFailure = {
       after_seconds?: number;
     };
     effect: Effect;
-    stop_reason?: "not_transient" | "effect_possible" | "attempts" | "budget" | "deadline" | "wait_too_long" | "circuit_open" | "rejected" | "no_strategy";
+    stop_reason?: "not_transient" | "effect_possible" | "attempts" | "budget" | "deadline" | "wait_too_long" | "circuit_open" | "rejected" | "no_strategy" | "repeated";
     suggestions?: string[];
     next_step?: NextStep;
     details?: Record<string, unknown>;
@@ -85,7 +85,7 @@ export type EditEnvelopeFailure = {
   cause?: Record<string, unknown> | string;
   stack_trace?: string;
   effect: Effect;
-  stop_reason?: "not_transient" | "effect_possible" | "attempts" | "budget" | "deadline" | "wait_too_long" | "circuit_open" | "rejected" | "no_strategy";
+  stop_reason?: "not_transient" | "effect_possible" | "attempts" | "budget" | "deadline" | "wait_too_long" | "circuit_open" | "rejected" | "no_strategy" | "repeated";
   next_step?: NextStep;
   violations?: Violation[];
   error_id: string;
@@ -106,7 +106,7 @@ export type SystemErrorFailure = {
   suggestions?: string[];
   details?: Record<string, unknown>;
   effect: Effect;
-  stop_reason?: "not_transient" | "effect_possible" | "attempts" | "budget" | "deadline" | "wait_too_long" | "circuit_open" | "rejected" | "no_strategy";
+  stop_reason?: "not_transient" | "effect_possible" | "attempts" | "budget" | "deadline" | "wait_too_long" | "circuit_open" | "rejected" | "no_strategy" | "repeated";
   next_step?: NextStep;
   violations?: Violation[];
   error_id: string;
@@ -124,7 +124,7 @@ export type CodedErrorFailure = {
   cause?: Record<string, unknown> | string;
   stack_trace?: string;
   effect: Effect;
-  stop_reason?: "not_transient" | "effect_possible" | "attempts" | "budget" | "deadline" | "wait_too_long" | "circuit_open" | "rejected" | "no_strategy";
+  stop_reason?: "not_transient" | "effect_possible" | "attempts" | "budget" | "deadline" | "wait_too_long" | "circuit_open" | "rejected" | "no_strategy" | "repeated";
   next_step?: NextStep;
   violations?: Violation[];
   error_id: string;
@@ -141,7 +141,7 @@ export type ErrorResponseFailure = {
   cause?: Record<string, unknown> | string;
   stack_trace?: string;
   effect: Effect;
-  stop_reason?: "not_transient" | "effect_possible" | "attempts" | "budget" | "deadline" | "wait_too_long" | "circuit_open" | "rejected" | "no_strategy";
+  stop_reason?: "not_transient" | "effect_possible" | "attempts" | "budget" | "deadline" | "wait_too_long" | "circuit_open" | "rejected" | "no_strategy" | "repeated";
   next_step?: NextStep;
   violations?: Violation[];
   error_id: string;
@@ -168,7 +168,7 @@ export type ProblemFailure = {
   cause?: Record<string, unknown> | string;
   stack_trace?: string;
   effect: Effect;
-  stop_reason?: "not_transient" | "effect_possible" | "attempts" | "budget" | "deadline" | "wait_too_long" | "circuit_open" | "rejected" | "no_strategy";
+  stop_reason?: "not_transient" | "effect_possible" | "attempts" | "budget" | "deadline" | "wait_too_long" | "circuit_open" | "rejected" | "no_strategy" | "repeated";
   next_step?: NextStep;
   error_id: string;
 };

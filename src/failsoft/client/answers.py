@@ -36,6 +36,8 @@ _MESSAGE_AT_MOST = 2_500
 _VALUE_AT_MOST = 1_000
 _LIST_AT_MOST = 50
 _DETAILS_AT_MOST = 20_000
+_REPEATED = re.compile(r" This call has now failed \w+ times in the same way\.( Repeating the call does not help\.)?")
+"""What a server says of repeats, which are those of all callers of this client; whoever answers one counts its own."""
 _BETWEEN_SENTENCES = re.compile(r"(?<=[.!?])\s+")
 
 
@@ -194,7 +196,7 @@ def _rebuilt(own: Mapping[str, Any], body: Mapping[str, Any], text: str) -> Tool
     if cls is None:
         cls = _CATEGORIES.get(category, UpstreamError)
     error = cls(
-        message=_message(body, text),
+        message=_REPEATED.sub("", _message(body, text), count=1),
         suggestions=_strings(body.get("suggestions") or body.get("recovery_hints")),
         next_step=_step(body.get("next_step")),
         effect=_effect(own.get("effect") or body.get("effect")),

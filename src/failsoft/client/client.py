@@ -22,8 +22,8 @@ from failsoft.framework.safe.author_reports import logger
 
 _KEY = "dev.failsoft/idempotency-key"
 _PAGES_AT_MOST = 1_000
-_RETRIED = frozenset({"attempts", "budget"})
-"""Reasons for which a server stopped: it had run the call again, so that a repeat would multiply the runs."""
+_RETRIED = frozenset({"attempts", "budget", "repeated"})
+"""Reasons for which a server stopped: the call had been run again, so that a repeat would multiply the runs."""
 
 
 class Client:

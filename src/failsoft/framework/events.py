@@ -20,9 +20,12 @@ __all__ = [
     "IdempotencyEvent",
     "IdempotencyVerdict",
     "Listener",
+    "NextStepEvent",
     "RecoveryEvent",
     "RefusalEvent",
     "ReloadEvent",
+    "RepeatedFailureEvent",
+    "StepResult",
     "StoreEvent",
     "StoreFault",
     "StoreLatencyEvent",
@@ -36,6 +39,8 @@ IdempotencyVerdict: TypeAlias = Literal["replayed", "conflict", "in_progress", "
 """What a repeated call met: the stored outcome, other arguments, the first call still running, or no record."""
 AttemptResult: TypeAlias = Literal["ok", "error", "timeout", "cancelled"]
 RecoveryOutcome: TypeAlias = Literal["recovered", "failed", "skipped"]
+StepResult: TypeAlias = Literal["followed_ok", "followed_failed", "ignored"]
+"""What became of the next step that a failure named."""
 Outcome: TypeAlias = Literal["ok", "replayed", "recovered", "degraded", "error", "rejected", "cancelled"]
 
 
@@ -199,6 +204,36 @@ class EffectEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class RepeatedFailureEvent:
+    """A call failed as its caller's same call has failed at least twice within ten minutes.
+
+    Args:
+        tool: The toolset.
+        operation: The MCP tool name.
+        code: The code of the error.
+        times: How many identical failures there are with this one.
+    """
+
+    tool: str
+    operation: str
+    code: str
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class NextStepEvent:
+    """The caller of a failed call followed its next step, or did not within a minute.
+
+    Args:
+        code: The code of the failure that named the step.
+        result: What became of the step.
+    """
+
+    code: str
+    result: StepResult
+
+
+@dataclass(frozen=True, slots=True)
 class RefusalEvent:
     """An HTTP request was refused with this `status` before any tool was asked."""
 
@@ -216,6 +251,8 @@ Event: TypeAlias = (
     | AuditEvent
     | ReloadEvent
     | EffectEvent
+    | RepeatedFailureEvent
+    | NextStepEvent
     | RefusalEvent
 )
 """Any of the events."""

@@ -301,6 +301,9 @@ class Settings(EnvironmentSettings):
         ge=1_000,
         description="Bytes of durable records that one caller may keep; each counts 256 at least.",
     )
+    repeats: Literal["on", "off"] = Field(
+        default="on", description="Tell callers that a call failed the same way again, and count steps they follow."
+    )
     error_docs_url: WebAddress | None = Field(
         default=None, description="Address of the published catalogue pages, for the problem format's type."
     )

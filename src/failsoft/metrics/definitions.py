@@ -110,6 +110,13 @@ REPEATED_FAILURES = MetricDefinition(
     "Third and later identical failures of a caller within ten minutes.",
     ("code",),
 )
+NEXT_STEPS = MetricDefinition(
+    "mcp_next_steps_total",
+    "counter",
+    "Next steps of failures that their callers followed within a minute, and it succeeded or failed, or ignored.",
+    ("code", "result"),
+    values=("followed_ok", "followed_failed", "ignored"),
+)
 CIRCUIT_STATE = MetricDefinition(
     "mcp_circuit_state",
     "gauge",

@@ -13,10 +13,12 @@ from failsoft.framework.events import (
     AuditEvent,
     CircuitEvent,
     Event,
+    NextStepEvent,
     Outcome,
     RecoveryOutcome,
     RefusalEvent,
     ReloadEvent,
+    RepeatedFailureEvent,
     StoreEvent,
     StoreLatencyEvent,
     WorkerEvent,
@@ -32,10 +34,12 @@ from failsoft.metrics.definitions import (
     DURATION,
     ERRORS,
     INFLIGHT,
+    NEXT_STEPS,
     OTHER,
     RECOVERIES,
     REFUSED,
     RELOAD_OK,
+    REPEATED_FAILURES,
     STATE_STORE_LATENCY,
     STATE_STORE_LOSSES,
     WORKER_RESTARTS,
@@ -70,7 +74,7 @@ class PrometheusRecorder:
 
     listens_to = (
         *(AuditEvent, CircuitEvent, RefusalEvent, ReloadEvent, StoreEvent, StoreLatencyEvent),
-        WorkerEvent,
+        *(NextStepEvent, RepeatedFailureEvent, WorkerEvent),
     )
     """The events that `on_event` handles; others need not be created for it."""
 
@@ -115,7 +119,11 @@ class PrometheusRecorder:
 
     def on_event(self, event: Event) -> None:
         """Count what happened."""
-        if isinstance(event, StoreLatencyEvent):
+        if isinstance(event, RepeatedFailureEvent):
+            self.count(REPEATED_FAILURES, event.code)
+        elif isinstance(event, NextStepEvent):
+            self.count(NEXT_STEPS, event.code, event.result)
+        elif isinstance(event, StoreLatencyEvent):
             self.observe(STATE_STORE_LATENCY, event.latency_s)
         elif isinstance(event, RefusalEvent):
             self.count(REFUSED, str(event.status))

@@ -96,6 +96,7 @@ EFFECTS: dict[Effect, str] = {
     "unknown": "It is unknown whether anything was changed",
 }
 """What a caller is told about the effect, as the beginning of a sentence."""
+_TIMES = ("three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _PRINTED_AT_MOST = 200
 _TEXT = frozenset({str})
 
@@ -125,6 +126,12 @@ class RetryAdvice:
         return f"{self.wait} second{'' if self.wait == '1' else 's'}"
 
 
+def said_again(times: int) -> str:
+    """Return the sentence about a call that failed the same way at least three times."""
+    words = _TIMES[times - 3] if times < 3 + len(_TIMES) else str(times)
+    return f"This call has now failed {words} times in the same way."
+
+
 @dataclass(kw_only=True, unsafe_hash=True)  # never changed; `frozen` would cost a call for every field
 class Failure:
     """One failed call, ready to be sent: redacted, bounded, and reduced to the configured level of detail.
@@ -143,6 +150,7 @@ class Failure:
         headline: The part of the message that says what failed.
         remedy: The part that says who has to act, or what to change; empty if the rest says it.
         repetition: The part that says whether a call that may have changed something may be sent again.
+        times: How many times the same call has failed the same way, if that is said; otherwise 0.
         stop_reason: Why the framework did not run it again.
         suggestions: Candidates for this failure, most likely first.
         hints: What the caller can do, from the error class.
@@ -175,6 +183,7 @@ class Failure:
     repetition: str = ""
     is_for_person: bool = False
     """Whether a person has to act, who needs the error id."""
+    times: int = 0
     stop_reason: StopReason = "not_transient"
     suggestions: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from failsoft.framework.answer.candidates import CANDIDATES_AT_MOST, are_in_step
-from failsoft.framework.answer.failure import EFFECTS, Failure
+from failsoft.framework.answer.failure import EFFECTS, Failure, said_again
 from failsoft.framework.errors import InvalidParameter
 from failsoft.framework.errors.violations import Violation, clause
 from failsoft.framework.safe.json_safe import json_safe
@@ -43,6 +43,8 @@ def _lines(failure: Failure, code: str) -> Iterator[str]:
         yield f"{EFFECTS[failure.effect]}. {failure.repetition} {failure.remedy}".rstrip()
     elif not failure.read_only:
         yield f"{EFFECTS['none']}."
+    if failure.times:
+        yield said_again(failure.times)
     if failure.violations and not _is_one_line(failure):
         yield from _faults(failure.violations)
     if "context" in failure.exception.fields:

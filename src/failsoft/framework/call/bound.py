@@ -19,6 +19,7 @@ from failsoft.framework.call.checks import check, checks_of, reviews_of, validat
 from failsoft.framework.call.operation import Operation, located
 from failsoft.framework.call.run import invoke, observe, recover
 from failsoft.framework.call.time_limits import deadline, inherit, inherited_deadline, nested
+from failsoft.framework.clock import new_id
 from failsoft.framework.errors import ConfigurationError, UnknownTool
 from failsoft.framework.errors.unknown_tools import Offered, unknown_tool
 from failsoft.framework.events import AttemptEvent
@@ -101,6 +102,7 @@ class BoundOperation(Generic[P, R_co]):
         self.metrics = guarded(runtime.metrics.bind(tool.name, self.name))
         self.threads, self.state = runtime.threads, runtime.state
         self.events, self.gauges = runtime.events, runtime.gauges
+        self.recent = runtime.recent.of(vars(tool).setdefault("_identity", new_id()), self.name)
         self.audit = tool.audit if tool.audit is not None else runtime.audit
         self.wire = find_format(
             tool.wire_format if self.settings.wire_format == "auto" else self.settings.wire_format,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from failsoft.framework.answer.candidates import Candidates, candidates, without_guesses
-from failsoft.framework.answer.failure import EFFECTS, Failure, RetryAdvice, governance_of
+from failsoft.framework.answer.failure import EFFECTS, Failure, RetryAdvice, governance_of, said_again
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.next_step import NextCall, choose, verifier_of
 from failsoft.framework.call.rerun import UNDECIDED, repetition_of, stop_reason_of
@@ -78,6 +78,8 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
         headline = f"{headline} {cause_told(error)}".rstrip()
     near = found.unsaid(headline, error, step) if found.names else ""
     advice = _advise(error, call, chosen, error_id)
+    if chosen.times:
+        advice = _advise_again(advice, error, chosen, error_id)
     given = [f"{headline} {near}" if near else headline, *shown, *hints]
     for item in violations:
         given += (str(item.message), str(item.path))
@@ -107,7 +109,8 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
         error_id=error_id,
         timestamp=utc_timestamp(),
         exception=error,
-        stop_reason=stop_reason_of(error, call, effect),
+        times=chosen.times,
+        stop_reason="repeated" if chosen.times else stop_reason_of(error, call, effect),
         suggestions=tuple(suggestions),
         hints=hints,
         next_step=step,
@@ -174,6 +177,18 @@ def _after_effect(error: ToolError, call: Call, retry: RetryAdvice, step: NextSt
         is_next = step is not None and step.tool == verifier.name
         remedy = f"{'Check the state first.' if is_next else f'Check with `{verifier.name}`.'} {remedy}".rstrip()
     return remedy, is_for_person
+
+
+def _advise_again(advice: _Advice, error: ToolError, chosen: NextCall, error_id: str) -> _Advice:
+    """Return the advice after identical failures: it says how often, and who can help if nothing else does."""
+    who, remedy, is_for_person = "", advice.remedy, advice.is_for_person
+    if not is_for_person and error.actor != "caller":
+        is_for_person, who = True, f"{_WHO.get(error.actor, _WHO['author'])}."
+    elif not remedy and chosen.step is None and chosen.retry.when != "after_delay":
+        who = "Repeating the call does not help."
+    told = _with_id(who, error_id) if is_for_person and who else who
+    said = " ".join(filter(None, (said_again(chosen.times), advice.said, told)))
+    return replace(advice, remedy=f"{remedy} {who}".strip(), said=said, is_for_person=is_for_person)
 
 
 def _with_id(remedy: str, error_id: str) -> str:

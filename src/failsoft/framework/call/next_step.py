@@ -18,7 +18,7 @@ from failsoft.framework.errors.corrections import HowFar, What, correction, how_
 from failsoft.framework.errors.violations import Reason, Violation
 from failsoft.framework.normalize import normalize
 from failsoft.framework.safe.author_reports import is_real_cancellation
-from failsoft.framework.safe.json_safe import dumps, encode
+from failsoft.framework.safe.json_safe import dumps, encode, is_same_json
 from failsoft.framework.safe.redaction import redact
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ class NextCall:
         step: The call to make next; None if there is none.
         dropped: Why the step of the error was not used; empty if it was, or if there was none.
         left_open: The required arguments that the error's own step leaves to the caller, if that is all it lacks.
+        times: The number of identical failures, if the caller should be told; otherwise 0.
     """
 
     effect: Effect
@@ -60,6 +61,7 @@ class NextCall:
     step: NextStep | None = None
     dropped: str = ""
     left_open: tuple[str, ...] = ()
+    times: int = 0
 
 
 def choose(error: ToolError, call: Call) -> NextCall:
@@ -177,8 +179,8 @@ def _corrected(error: ToolError, call: Call, retry: RetryAdvice) -> NextStep | N
     if retry.when != "after_fix" or is_about_a_file:
         return None
     arguments = _accepted(error.violations, call) if error.violations else _respelled(error, call)
-    if arguments is None or (arguments == call.params and dumps(arguments) == dumps(dict(call.params))):
-        return None  # compared as JSON where Python sees no difference: 45.0 and 45, 1 and true
+    if arguments is None or is_same_json(arguments, call.params):
+        return None
     if len(error.violations) > _MANY_FAULTS and len(dumps(arguments)) > _ARGUMENTS_OF_MANY_AT_MOST:
         return None
     return _checked(call.operation, arguments, call, accepted=arguments if error.violations else None)[0]

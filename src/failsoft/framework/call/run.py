@@ -33,7 +33,8 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Proceed, RecoveryEngine, Step
 from failsoft.framework.call.explain import explain
 from failsoft.framework.call.next_step import choose, confirm
-from failsoft.framework.call.time_limits import current_call
+from failsoft.framework.call.rerun import after_repeats, remember
+from failsoft.framework.call.time_limits import begun, current_call
 from failsoft.framework.errors import BadOutput, Overloaded, ReportedFailure, ToolError, ToolSystemError
 from failsoft.framework.events import AttemptEvent, AttemptResult, Outcome
 from failsoft.framework.logs import logs
@@ -43,20 +44,24 @@ from failsoft.framework.safe.tracebacks import forget_earlier_calls
 
 if TYPE_CHECKING:
     from failsoft.framework.call.bound import BoundOperation
+    from failsoft.framework.recent import Begun
 
 
 async def observe(call: Call, proceed: Proceed) -> Success[Any] | Failed:
     """Run the call and return its response. Only a genuine cancellation leaves this function as an exception."""
     metrics = call.bound.metrics
     metrics.started()
+    recent, params = call.bound.recent, call.params
+    known = begun(call, params) if recent.failures or recent.steps else None
     try:
         value = await proceed(call)
         response = _succeeded(call, value)
     except BaseException as raised:
         forget_earlier_calls(raised)
-        failing = _answer_to(raised, call)
+        failing = _answer_to(raised, call, known or begun(call, params))
         if failing is None:
-            _cancelled(call)
+            note_cancelled(call)
+            _abandoned(call)
             raise
         return await failing  # the error has no local name here, as in `recover`: its traceback refers to this frame
     if call.bound.governed and call.bound.audit is not None and not call.read_only:
@@ -67,6 +72,8 @@ async def observe(call: Call, proceed: Proceed) -> Success[Any] | Failed:
             raise
         if refused is not None:
             return _failed_response(call, refused, time.perf_counter() - call.started_at)
+    if known is not None:
+        recent.succeeded(known)
     duration_s = response.metadata.execution_time_ms / 1000
     metrics.finished(_outcome(call), duration_s)
     logs.log_finished(call, duration_s)
@@ -75,7 +82,7 @@ async def observe(call: Call, proceed: Proceed) -> Success[Any] | Failed:
     return response
 
 
-def _answer_to(raised: BaseException, call: Call) -> Awaitable[Failed] | None:
+def _answer_to(raised: BaseException, call: Call, known: Begun | None) -> Awaitable[Failed] | None:
     """Return the answer to an exception, to be awaited; None if the call was cancelled by its caller."""
     error: ToolError | None
     if is_real_cancellation(raised):
@@ -83,7 +90,7 @@ def _answer_to(raised: BaseException, call: Call) -> Awaitable[Failed] | None:
         error = None if ended_by_server is None else ended_by_server()
     else:
         error = call.typed(raised)
-    return None if error is None else _failed(call, error)
+    return None if error is None else _failed(call, error, known)
 
 
 # The next links are `validate` in `checks.py`, and `deadline` or `inherited_deadline` in `time_limits.py`.
@@ -215,7 +222,6 @@ async def _review(review: Callable[..., Any], call: Call, value: Any) -> None:
         for warning in [warnings] if isinstance(warnings, str) else warnings or ():
             call.warn(warning)
     except BaseException as error:
-        # The call has succeeded, so a review that raises is only logged.
         if is_real_cancellation(error):
             raise
         logs.log_broken(call, "A plausibility check failed", error)
@@ -261,11 +267,11 @@ def _outcome(call: Call) -> Outcome:
     return "degraded" if call.told.receipt.degraded else "recovered"
 
 
-async def _failed(call: Call, error: ToolError) -> Failed:
+async def _failed(call: Call, error: ToolError, known: Begun | None) -> Failed:
     """Return the response with the error, explained, after the toolset's hook and the audit log have seen it."""
     duration_s = time.perf_counter() - call.started_at
     try:
-        failure = await _explained(error, call)
+        failure = await _explained(error, call, known)
         try:
             await call.toolset.on_failure(failure, call)
         except BaseException as broken:  # the response is sent even if the hook raises
@@ -279,13 +285,14 @@ async def _failed(call: Call, error: ToolError) -> Failed:
     except BaseException:
         _abandoned(call)
         raise
+    remember(failure, call, known)
     return _failed_response(call, failure, duration_s)
 
 
-async def _explained(error: ToolError, call: Call) -> Failure:
+async def _explained(error: ToolError, call: Call, known: Begun | None) -> Failure:
     """Return the failure, even of an error whose attributes raise when read."""
     try:
-        chosen = choose(error, call)
+        chosen = after_repeats(choose(error, call), error, call, known)
         if chosen.step is not None:
             chosen = await confirm(chosen, chosen.step, error, call)
         return explain(error, call, chosen=chosen)
@@ -310,11 +317,6 @@ def _failed_response(call: Call, failure: Failure, duration_s: float) -> Failed:
     response = Failed(False, None, failure, metadata, (), bound.wire)  # noqa: FBT003 - positional: half the cost
     limit = call.scope.max_response_bytes
     return response if limit is None else response.within(limit)
-
-
-def _cancelled(call: Call) -> None:
-    note_cancelled(call)
-    _abandoned(call)
 
 
 def _abandoned(call: Call) -> None:

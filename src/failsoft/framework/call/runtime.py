@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from failsoft.framework.call.effects import DetachedCalls
     from failsoft.framework.events import Events
     from failsoft.framework.logs.alerts import AlertDispatcher
+    from failsoft.framework.recent import Recent
     from failsoft.framework.recorders import Gauges, Recorder
     from failsoft.framework.settings import Settings
     from failsoft.framework.state.store import StateStore
@@ -143,6 +144,13 @@ def _detached_calls() -> DetachedCalls:
     return DetachedCalls()
 
 
+def _recent(settings: Settings, events: Events) -> Recent:
+    from failsoft.framework.events import NextStepEvent  # noqa: PLC0415 - with the first tool
+    from failsoft.framework.recent import Recent  # noqa: PLC0415 - with the first tool
+
+    return Recent(lambda code, result: events.publish(NextStepEvent(code, result)), is_off=settings.repeats == "off")
+
+
 def _audit_log(settings: Settings) -> AuditLog | None:
     if settings.audit_path is None:
         return None
@@ -191,6 +199,8 @@ class Runtime:
         self.events = events if events is not None else _new_events()
         self.gauges = _gauges()
         """What is read at every scrape: `runtime.gauges.add(metric, read)`."""
+        self.recent = _recent(self.settings, self.events)
+        self.gauges.add("mcp_next_steps_total", self.recent.sweep)
         self.state = state if state is not None else _parts.state(self.settings, self.events)
         for gauge, (read, refresh) in getattr(self.state, "gauges", {}).items():  # a store of others may have none
             self.gauges.add(gauge, read, refresh=refresh)

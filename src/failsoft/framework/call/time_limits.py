@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 from failsoft.framework.call.rerun import RunsLeft
 from failsoft.framework.clock import loop_time
 from failsoft.framework.errors import DeadlineExceeded
+from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
 
 if TYPE_CHECKING:
     from failsoft.framework.answer.response import ToolResponse
     from failsoft.framework.call.call import Call
     from failsoft.framework.call.chain import Proceed, Step
+    from failsoft.framework.recent import Begun
 
 BUDGET_KEY = "dev.failsoft/budget"
 """Key of the budget in a request's `_meta`: `{"remaining_ms": n, "runs_left": n}`; `runs_left` includes this run."""
@@ -278,3 +280,10 @@ class _DeadlineTimer:
             del self.under_way[call]
             call.expired += 1
             task.cancel()
+
+
+def begun(call: Call, params: Mapping[str, Any]) -> Begun | None:
+    """Return what is remembered of a call with the arguments as received; None if a handler makes the call."""
+    if running_call() is not None:
+        return None
+    return call.bound.recent.begun(call.scope.principal or LOCAL_PRINCIPAL, call.bound.name, params)

@@ -60,6 +60,7 @@ StopReason: TypeAlias = Literal[
     "circuit_open",
     "rejected",
     "no_strategy",
+    "repeated",
 ]
 """Why a failed call was not attempted again; part of every failure.
 
@@ -70,6 +71,7 @@ StopReason: TypeAlias = Literal[
 - `circuit_open`: the breaker of its dependency is open.
 - `rejected`: the call was refused before the handler started.
 - `no_strategy`: no strategy handles errors of this kind.
+- `repeated`: the same call has failed the same way at least three times within ten minutes.
 """
 STOP_REASONS: tuple[str, ...] = get_args(StopReason)
 OF_A_CATEGORY = ("category", "retry", "actor", "http_status", "error_type", "numeric_code")

@@ -52,7 +52,7 @@ def test_a_call_that_finds_it_empty_says_so_and_ends_at_once() -> None:
             answer = await tool.fetch()
             assert answer.error is not None
             reasons.append(answer.error.stop_reason)
-        assert reasons == ["attempts", "budget", "budget"]
+        assert reasons == ["attempts", "budget", "repeated"]
         assert tool.runs == 5
 
     on_instant_clock(main())

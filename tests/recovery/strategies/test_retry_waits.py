@@ -51,10 +51,10 @@ def test_by_default_a_wait_of_more_than_five_seconds_goes_to_the_caller() -> Non
     assert waits(5.5, calls=3) == []
     clock, tool = InstantClock(), Busy(runtime=fresh_runtime())
     with clock:
-        for runs in range(1, 5):
+        for runs, wait_s in ((1, 6), (2, 12)):
             error = clock.run(tool.look()).error
             assert error is not None
-            assert (error.retry.when, error.retry.after_seconds) == ("after_delay", 6)
+            assert (error.retry.when, error.retry.after_seconds) == ("after_delay", wait_s)
             assert (error.stop_reason, tool.runs, clock.elapsed_s) == ("wait_too_long", runs, 0)
 
 

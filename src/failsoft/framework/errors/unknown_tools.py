@@ -12,6 +12,7 @@ from failsoft.framework.text import bounded, named, quoted
 
 _NAME_AT_MOST = 128
 _LISTED_AT_MOST = 10
+_JUDGED_AT_MOST = 50
 _VALIDATED_AT_MOST = 20
 """Tools whose arguments are validated, of those with the names that were sent: a proxy may have thousands."""
 
@@ -35,10 +36,9 @@ def unknown_tool(name: str, arguments: Mapping[str, Any], tools: Mapping[str, Of
         tools: What there is, by name.
     """
     shown = bounded(name, _NAME_AT_MOST)
-    near = near_names(shown, tools, at_most=None)
-    similar = dict.fromkeys([*near, *near_names(shown, tools, at_least=0, at_most=None), *tools])
-    fitting = _fitting(arguments, list(similar), tools)
-    meant = _certain(shown, near, tools, fitting)
+    similar = [*dict.fromkeys([*near_names(shown, tools, at_least=0, at_most=None), *tools])]
+    fitting = _fitting(arguments, similar, tools)
+    meant = _certain(shown, similar[:_JUDGED_AT_MOST], tools, fitting)
 
     def rank(own: str) -> tuple[bool, bool]:
         return own not in fitting, not tools[own].read_only
@@ -66,14 +66,14 @@ def tools_meant(error: UnknownTool) -> str:
     return f"{title}: {', '.join(map(named, names))}." if names else ""
 
 
-def _certain(name: str, near: Sequence[str], tools: Mapping[str, Offered], fitting: Sequence[str]) -> str | None:
+def _certain(name: str, similar: Sequence[str], tools: Mapping[str, Offered], fitting: Sequence[str]) -> str | None:
     """Return the tool that a name is in another spelling, or None if that is not certain.
 
     A tool with effects is returned only for a difference in case or separators, or of one letter. Of several that are
     equally near, the one that takes the arguments is meant.
     """
     likely = [
-        own for own in near if how_far(name, own, what="tool", changes=not tools[own].read_only) in {"use", "ask"}
+        own for own in similar if how_far(name, own, what="tool", changes=not tools[own].read_only) in {"use", "ask"}
     ]
     likely = [own for own in likely if is_same_spelling(name, own)] or likely
     if len(likely) > 1:
@@ -84,7 +84,7 @@ def _certain(name: str, near: Sequence[str], tools: Mapping[str, Offered], fitti
 def _fitting(arguments: Mapping[str, Any], similar: Sequence[str], tools: Mapping[str, Offered]) -> list[str]:
     """Return the tools that take the arguments, the most similar names first."""
     given = arguments.keys()
-    alike = []
+    alike: list[str] = []
     for own in similar:
         schema = tools[own].schema
         if given <= schema.get("properties", {}).keys() and given >= {*schema.get("required", ())}:

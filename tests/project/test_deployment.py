@@ -1,15 +1,26 @@
-"""The deployment files of the docs, checked by the programs that read them."""
+"""The deployment files of the docs, checked by the programs that read them, and by what the server offers."""
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+import httpx2
 import pytest
+import yaml
+
+from failsoft import Runtime, Settings, asgi_app
+from tests.doors import DEFINITIONS, draining_module
+from tests.programs.nginx import page_configuration
+from tests.server.served_tools import Polite
+
+TOKEN = "a token of the library"
+POD = "10.42.0.17:8321"
 
 
 def _checked(*command: str, output: Literal["stdout", "stderr"] = "stderr") -> str:
@@ -18,58 +29,182 @@ def _checked(*command: str, output: Literal["stdout", "stderr"] = "stderr") -> s
     return str(getattr(ran, output))
 
 
-@pytest.mark.skipif(not (shutil.which("nginx") and shutil.which("openssl")), reason="needs nginx and openssl")
-def test_nginx_accepts_its_configuration(root: Path, tmp_path: Path) -> None:
-    key, certificate = tmp_path / "key", tmp_path / "certificate"
-    subject = ("-subj", "/CN=tools.example.org", "-keyout", str(key), "-out", str(certificate))
-    _checked("openssl", "req", "-x509", "-nodes", "-newkey", "rsa:2048", *subject)
-    shown = (root / "docs/examples/nginx.conf").read_text()
-    shown = shown.replace("/etc/ssl/certs/tools.example.org.pem", str(certificate))
-    shown = shown.replace("/etc/ssl/private/tools.example.org.key", str(key))
-    configuration = tmp_path / "nginx.conf"
-    places = f"pid {tmp_path}/pid; error_log {tmp_path}/log; events {{}}"
-    configuration.write_text(f"{places} http {{ access_log off; {shown} }}")
-    assert "test is successful" in _checked("nginx", "-t", "-p", str(tmp_path), "-c", str(configuration))
+def _example(root: Path, name: str) -> str:
+    return (root / "docs/examples" / name).read_text()
 
 
-@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
-def test_systemd_accepts_the_unit(root: Path, tmp_path: Path) -> None:
-    shown = (root / "docs/examples/failsoft.service").read_text()
-    unit = tmp_path / "library.service"
-    unit.write_text(shown.replace("/opt/library/.venv/bin/failsoft", sys.executable))
+def _section(root: Path, title: str) -> str:
+    return (root / "docs/how-to/deploy.md").read_text().split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+def test_nginx_accepts_its_configuration(nginx: str, tmp_path: Path) -> None:
+    configuration = page_configuration(tmp_path, 8443, (8321, 8322))
+    assert "test is successful" in _checked(nginx, "-t", "-p", str(tmp_path), "-c", str(configuration))
+
+
+@pytest.fixture
+def unit(root: Path, tmp_path: Path) -> Path:
+    """Write the unit as an instance whose program is there, and return its file."""
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("needs systemd-analyze (Debian: systemd)")
+    file = tmp_path / "library@8321.service"
+    file.write_text(_example(root, "failsoft.service").replace("/opt/library/.venv/bin/failsoft", sys.executable))
+    return file
+
+
+def test_systemd_accepts_the_unit(unit: Path) -> None:
     assert _checked("systemd-analyze", "verify", "--man=no", str(unit)) == ""
+
+
+def test_systemd_finds_little_exposure_in_the_unit(root: Path, unit: Path) -> None:
+    command = ("systemd-analyze", "security", "--no-pager", "--offline=yes", "--threshold=100", str(unit))
+    (found,) = re.findall(r"exposure level for \S+: ([\d.]+)", _checked(*command, output="stdout"))
+    assert float(found) <= 2.0
+    assert f"an exposure of {found} of 10" in (root / "docs/how-to/deploy.md").read_text()
+
+
+def test_the_unit_waits_for_calls_and_for_the_shutdown_of_tools(root: Path) -> None:
+    text = _example(root, "failsoft.service")
+    (grace,), (stop,) = re.findall(r"GRACE_S=(\d+)", text), re.findall(r"^TimeoutStopSec=(\d+)", text, re.MULTILINE)
+    assert int(stop) > int(grace) + draining_module.CLEANUP_S
+    assert f"--stop-timeout {stop}" in _section(root, "A container")
 
 
 def test_the_command_of_the_unit_and_of_the_container_is_understood(root: Path) -> None:
     """Both name options that `failsoft serve` has."""
-    unit = (root / "docs/examples/failsoft.service").read_text()
-    container = (root / "docs/examples/Containerfile").read_text().replace('", "', " ")
+    container = _example(root, "Containerfile").replace('", "', " ")
     listed = (root / "docs/reference/cli.md").read_text().split("## `failsoft serve`")[1].split("\n## ")[0]
-    for text in (unit, container):
+    for text in (_example(root, "failsoft.service"), container):
         command = next(line for line in text.splitlines() if "failsoft serve" in line)
         used = [word.strip('"]') for word in command.split() if word.startswith("--")]
         assert used
         assert [option for option in used if f"`{option}`" not in listed] == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="The unit of the docs is hardly hardened: `systemd-analyze security` gives it 8.3; 2.0 is the most.",
-)
-@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
-def test_systemd_finds_little_exposure_in_the_unit(root: Path, tmp_path: Path) -> None:
-    unit = tmp_path / "library.service"
-    unit.write_text((root / "docs/examples/failsoft.service").read_text())
-    command = ("systemd-analyze", "security", "--no-pager", "--offline=yes", "--threshold=100", str(unit))
-    found = re.search(r"exposure level for library.service: ([\d.]+)", _checked(*command, output="stdout"))
-    if found is None:
-        raise RuntimeError
-    assert float(found[1]) <= 2.0
+@pytest.mark.parametrize("name", ["failsoft.service", "Containerfile", "kubernetes.yaml", "../how-to/deploy.md"])
+def test_every_variable_of_a_deployment_is_a_setting(root: Path, name: str) -> None:
+    settings = {f"FAILSOFT_{field.upper()}" for field in Settings.model_fields}
+    used = set(re.findall(r"\bFAILSOFT_\w+", _example(root, name)))
+    assert used
+    assert used <= settings
 
 
-def test_nginx_asks_another_replica_when_one_ends(root: Path) -> None:
-    shown = (root / "docs/examples/nginx.conf").read_text()
-    found = re.search(r"^\s*proxy_next_upstream\s+([^;]*);", shown, re.MULTILINE)
-    assert found is not None
-    assert "http_503" in found[1].split()
+@pytest.fixture
+def manifest(root: Path) -> dict[str, Any]:
+    """Return the objects of the manifest by kind."""
+    objects = list(yaml.safe_load_all(_example(root, "kubernetes.yaml")))
+    by_kind = {one["kind"]: one for one in objects}
+    assert len(by_kind) == len(objects)
+    return by_kind
+
+
+def test_kubernetes_knows_every_field_of_the_manifest(root: Path) -> None:
+    command = (sys.executable, "-m", "kubernetes_validate", "--strict", str(root / "docs/examples/kubernetes.yaml"))
+    _checked(*command)
+
+
+def test_the_manifest_runs_the_image_as_it_was_built(root: Path, manifest: dict[str, Any]) -> None:
+    image, pod = _example(root, "Containerfile"), manifest["StatefulSet"]["spec"]["template"]
+    (container,), security = pod["spec"]["containers"], pod["spec"]["securityContext"]
+    (volumes,) = re.findall(r"^VOLUME (.*)$", image, re.MULTILINE)
+    mounted = {one["mountPath"]: one["name"] for one in container["volumeMounts"]}
+    kept = {one["metadata"]["name"] for one in manifest["StatefulSet"]["spec"]["volumeClaimTemplates"]}
+    assert {mounted.pop(path) for path in json.loads(volumes)} == kept
+    assert list(mounted.values()) == [one["name"] for one in pod["spec"]["volumes"]]
+    assert f"USER {security['runAsUser']}\n" in image
+    assert container["securityContext"]["readOnlyRootFilesystem"]
+    (port,) = container["ports"]
+    assert f"EXPOSE {port['containerPort']}\n" in image
+    assert {one["targetPort"] for one in manifest["Service"]["spec"]["ports"]} == {port["name"]}
+    labels = pod["metadata"]["labels"]
+    selectors = [manifest[kind]["spec"]["selector"] for kind in ("StatefulSet", "PodDisruptionBudget")]
+    assert [one["matchLabels"] for one in selectors] == [labels, labels]
+    assert manifest["Service"]["spec"]["selector"] == labels
+
+
+def test_a_pod_has_time_to_drain(root: Path, manifest: dict[str, Any]) -> None:
+    pod = manifest["StatefulSet"]["spec"]["template"]["spec"]
+    program, pause_s = pod["containers"][0]["lifecycle"]["preStop"]["exec"]["command"]
+    (grace,) = re.findall(r"FAILSOFT_SHUTDOWN_GRACE_S=(\d+)", _example(root, "Containerfile"))
+    assert program == "sleep"
+    assert pod["terminationGracePeriodSeconds"] > int(pause_s) + int(grace) + draining_module.CLEANUP_S
+
+
+@pytest.mark.anyio
+async def test_the_probes_need_neither_a_token_nor_an_expected_host(manifest: dict[str, Any]) -> None:
+    (container,) = manifest["StatefulSet"]["spec"]["template"]["spec"]["containers"]
+    probes = {kind: container[f"{kind}Probe"]["httpGet"] for kind in ("startup", "readiness", "liveness")}
+    assert {kind: probe["path"] for kind, probe in probes.items()} == {
+        "startup": "/readyz",
+        "readiness": "/readyz",
+        "liveness": "/healthz",
+    }
+    app = asgi_app(Polite(runtime=Runtime(settings=Settings(auth_token=TOKEN))))
+    transport = httpx2.ASGITransport(app=app)
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=transport, base_url=f"http://{POD}") as client,
+    ):
+        for probe in probes.values():
+            assert (await client.get(probe["path"])).status_code == 200
+
+
+def test_promtool_accepts_the_scrape_configuration(root: Path, promtool: str, tmp_path: Path) -> None:
+    token, file = tmp_path / "token", tmp_path / "prometheus.yml"
+    token.write_text(TOKEN)
+    shown = _example(root, "prometheus.yml")
+    file.write_text(shown.replace("/etc/prometheus/library.token", str(token)))
+    assert str(token) in file.read_text()
+    _checked(promtool, "check", "config", str(file))
+    (job,) = yaml.safe_load(shown)["scrape_configs"]
+    targets = job["static_configs"][0]["targets"]
+    assert [f"    server {target} max_fails=0;" in _example(root, "nginx.conf") for target in targets] == [True, True]
+    assert f'up{{job="{job["job_name"]}"}} == 0' in _section(root, "Incidents")
+
+
+@pytest.fixture(scope="module")
+def seen(root: Path) -> list[str]:
+    """Return what is seen of incidents: every word in code style of the first column."""
+    rows = [line for line in _section(root, "Incidents").splitlines() if line.startswith("| `")]
+    assert len(rows) >= 15
+    return [shown for row in rows for shown in re.findall(r"`([^`]+)`", row.split(" | ")[0])]
+
+
+def _is_query(shown: str) -> bool:
+    return "mcp_" in shown or shown.startswith("up{")
+
+
+def test_promtool_accepts_the_queries_of_the_incidents(seen: list[str], promtool: str, tmp_path: Path) -> None:
+    queries = [shown for shown in seen if _is_query(shown)]
+    assert len(queries) >= 15
+    rules = tmp_path / "rules.yml"
+    groups = [{"name": "a", "rules": [{"alert": f"A{at}", "expr": query} for at, query in enumerate(queries)]}]
+    rules.write_text(yaml.safe_dump({"groups": groups}))
+    _checked(promtool, "check", "rules", str(rules))
+
+
+def test_every_metric_of_the_incidents_exists_with_its_labels(root: Path) -> None:
+    known = {item.name: set(item.labels) for item in DEFINITIONS}
+    known |= {f"{item.name}_bucket": {*item.labels, "le"} for item in DEFINITIONS if item.kind == "histogram"}
+    valued = {item.name: (item.labels[-1], {*item.values}) for item in DEFINITIONS if item.values}
+    shown = re.findall(r"\b(mcp_\w+)(?:\{([^}]*)\})?", _section(root, "Incidents"))
+    assert {name for name, _ in shown} <= known.keys()
+    for name, labels in shown:
+        for label, value in re.findall(r'(\w+)="(\w+)"', labels):
+            assert label in known[name]
+            assert valued.get(name, ("", ()))[0] != label or value in valued[name][1]
+
+
+def test_every_event_and_code_of_the_incidents_exists(root: Path, seen: list[str], tracked: dict[Path, str]) -> None:
+    events = {shown for shown in seen if re.fullmatch(r"[a-z]+(_[a-z]+)*", shown)}
+    events -= {"stack_trace", "exit_status", "operation", "verdict", "lost"}  # fields of a record, and a value
+    source = "".join(text for path, text in tracked.items() if path.is_relative_to(root / "src"))
+    logged = set(re.findall(r'"(?:event": "|)(\w+)"', source))
+    logged |= {f"worker_{kind}" for kind in ("started", "stalled", "ended")}
+    assert {"store_lost", "worker_ended", "reload_failed", "circuit"} <= events
+    assert events <= logged
+    pages = "".join(text for path, text in tracked.items() if path.parent == root / "docs/reference/errors")
+    known = set(re.findall(r"^#+ `?([A-Z_]+)", pages, re.MULTILINE))
+    named = set(re.findall(r"[`\"]([A-Z]+_[A-Z_]+)[`\"]", _section(root, "Incidents")))
+    assert "STATE_UNAVAILABLE" in named
+    assert {code for code in named if not code.startswith("FAILSOFT_")} <= known

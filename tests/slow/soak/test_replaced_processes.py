@@ -9,7 +9,7 @@ import asyncio
 import itertools
 import os
 import signal
-import subprocess
+import ssl
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
@@ -20,6 +20,7 @@ import httpx2
 import pytest
 
 from tests.ports import reserved_ports
+from tests.programs.nginx import HOST, serving_page
 from tests.programs.redis import RedisServer
 from tests.server.http.process.ledger import AT_ONCE, Serving, Supervised, assert_done_once, call, write_twice
 from tests.server.processes import BOUND_S
@@ -30,24 +31,7 @@ PROCESSES = 3
 """At least one of the four has been started anew; the one that is restarted last may not be asked any more."""
 KILLS = max(4, WRITES // 200)
 WITHIN_S = 4 * BOUND_S + WRITES / 5
-CONFIGURATION = """
-daemon off; master_process off; pid {folder}/nginx.pid;
-events {{}}
-http {{
-  access_log off;
-  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
-  uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
-  upstream replicas {{ server 127.0.0.1:{first} max_fails=0; server 127.0.0.1:{second} max_fails=0; }}
-  server {{
-    listen 127.0.0.1:{port};
-    location / {{
-      proxy_pass http://replicas;
-      proxy_set_header Host 127.0.0.1;
-      proxy_next_upstream error http_503 non_idempotent;
-    }}
-  }}
-}}
-"""
+SETTINGS = {"FAILSOFT_SHUTDOWN_GRACE_S": "20", "FAILSOFT_ALLOWED_HOSTS": HOST, "LEDGER": os.devnull}
 
 
 class Cold(Serving):
@@ -127,7 +111,7 @@ class Replicas:
 
     def start(self, number: int) -> Cold:
         """Start one and wait until it listens."""
-        replica = Cold("--port", str(self._ports[number]), FAILSOFT_SHUTDOWN_GRACE_S="20", LEDGER=os.devnull)
+        replica = Cold("--port", str(self._ports[number]), **SETTINGS)
         self._all.append(replica)
         replica.url()
         return replica
@@ -149,14 +133,15 @@ class Replicas:
             replica.close()
 
 
-async def asked_meanwhile(port: int, replicas: Replicas) -> list[int]:
+async def asked_meanwhile(port: int, trusting: ssl.SSLContext, replicas: Replicas) -> list[int]:
     """Return which processes answered while the replicas were restarted; raise at the first call that fails."""
     waits = itertools.cycle([0.0, 0.3, 0.02, 0.1])
     answers: list[int] = []
-    url = f"http://127.0.0.1:{port}"
-    async with asyncio.timeout(WITHIN_S), httpx2.AsyncClient(base_url=url, timeout=BOUND_S) as client:
-        while not await listens(client):  # noqa: ASYNC110 - another process starts
-            await asyncio.sleep(0.01)
+    url, headers = f"https://127.0.0.1:{port}", {"host": HOST}
+    async with (
+        asyncio.timeout(WITHIN_S),
+        httpx2.AsyncClient(base_url=url, headers=headers, verify=trusting, timeout=BOUND_S) as client,
+    ):
         restarting = asyncio.create_task(asyncio.to_thread(replicas.restart_in_turn))
 
         async def ask() -> None:
@@ -173,21 +158,10 @@ async def asked_meanwhile(port: int, replicas: Replicas) -> list[int]:
 def test_no_call_fails_while_two_replicas_behind_nginx_are_restarted_in_turn(tmp_path: Path, nginx: str) -> None:
     with ExitStack() as stack:
         port, *ports = stack.enter_context(reserved_ports(3))
-        file = tmp_path / "nginx.conf"
-        file.write_text(CONFIGURATION.format(folder=tmp_path, first=ports[0], second=ports[1], port=port))
         replicas = Replicas(ports)
         stack.callback(replicas.close)
         replicas.start_all()
-        proxy = subprocess.Popen([nginx, "-p", str(tmp_path), "-c", str(file), "-e", str(tmp_path / "error.log")])
-        stack.callback(proxy.wait, BOUND_S)
-        stack.callback(proxy.terminate)
-        answers = asyncio.run(asked_meanwhile(port, replicas))
+        trusting = stack.enter_context(serving_page(nginx, tmp_path, port, ports))
+        answers = asyncio.run(asked_meanwhile(port, trusting, replicas))
     assert len(answers) >= CALLS
     assert len(set(answers)) >= PROCESSES
-
-
-async def listens(client: httpx2.AsyncClient) -> bool:
-    """Return whether the proxy takes connections."""
-    with suppress(httpx2.TransportError):
-        return (await client.get("/readyz")).status_code == 200
-    return False

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from loguru import logger
 from redis.asyncio import Redis
 
 from failsoft import QuotaExhausted
-from tests.doors import RedisBackend
+from failsoft.events import Events
+from failsoft.testing import InstantClock
+from tests.doors import Changed, RedisBackend, open_state
 from tests.programs.redis import RunningRedis
 from tests.recovery.state.stores import KINDS, opened, records_in
 
@@ -64,6 +69,54 @@ def test_the_fullest_principal_is_known_while_records_come_and_go(kind: str, tmp
 
     with opened(kind, tmp_path, request) as new:
         assert asyncio.run(main(new())) == [0, 256, 256, 512, 1, 512, 256, 256, 0]
+
+
+def grown(_state: Any, _now: float) -> Changed:
+    return Changed({"outcome": "x" * 2_000}, None, 3_600.0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_begun_call_adds_at_its_end_counts_too(kind: str, tmp_path: Path, request: Any) -> None:
+    async def main(store: Any) -> int:
+        records = records_in(store)
+        await records.put("key:1", 1, 60.0, principal="ann")
+        await records.change(grown, "key:1", is_free=True)
+        await records.change(grown, "state:1", is_free=True)
+        used = int(await store.fullest())
+        await store.close()
+        return used
+
+    with opened(kind, tmp_path, request) as new:
+        assert 2_000 < asyncio.run(main(new())) < 2_100
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_a_quota_that_is_nearly_used_up_is_one_warning(kind: str, tmp_path: Path) -> None:
+    events = Events()
+    url = "memory:" if kind == "memory" else f"sqlite:{tmp_path / 's.sqlite'}"
+
+    async def main() -> None:
+        state = open_state(url, events, quota_bytes=2_560)
+        records = state.records(events)
+        for number in range(10):
+            await records.put(f"note:{number}", 1, 3_600.0, principal="ann")
+            await asyncio.sleep(61)
+        await state.close()
+
+    with logged() as lines:
+        InstantClock().run(main())
+    assert [line["used_ratio"] for line in lines if line.get("event") == "state_quota"] == [0.8]
+
+
+@contextmanager
+def logged() -> Iterator[list[dict[str, Any]]]:
+    """Give the facts of the lines that are logged meanwhile."""
+    lines: list[dict[str, Any]] = []
+    logger.enable("failsoft")
+    sink = logger.add(lambda message: lines.append(message.record["extra"]))
+    yield lines
+    logger.remove(sink)
+    logger.disable("failsoft")
 
 
 def test_records_of_a_principal_that_have_expired_in_redis_are_not_counted(redis_server: RunningRedis) -> None:

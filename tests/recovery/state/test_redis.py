@@ -188,7 +188,7 @@ def test_keys_have_their_prefix_and_a_time_to_live_and_services_do_not_meet(redi
     import redis  # noqa: PLC0415 - to look at what is there
 
     with redis.Redis.from_url(redis_server.url, decode_responses=True) as client:
-        assert sorted(client.keys()) == ["shop:budget:x", "shop:key:1"]  # type: ignore[type-var]
+        assert sorted(client.keys()) == ["shop#format", "shop:budget:x", "shop:key:1"]  # type: ignore[type-var]
         assert all(0 < int(str(client.ttl(key))) <= 600 for key in ("shop:budget:x", "shop:key:1"))
 
 

@@ -62,7 +62,7 @@ def redis_store(server: Any) -> Store:
 
     def damage(change: Callable[[bytes], bytes]) -> None:
         with redis.Redis.from_url(server.url) as client:
-            for key in client.scan_iter():
+            for key in client.scan_iter("failsoft:*"):
                 if client.type(key) == b"string":
                     client.set(key, change(client.get(key) or b""), keepttl=True)
 

@@ -40,6 +40,7 @@ class Records:
         steps: Runs steps over it; records of one backend share it. None for a backend in memory.
         scope: Returns the prefix of their keys; called for each operation, since a toolset is made before its server.
         quota_bytes: The quota of each principal, see `Account`.
+        on_write: Called after what counts against a quota was written.
 
     Raises:
         STATE_UNAVAILABLE: By every method: the store does not answer, or takes no writes for now.
@@ -48,13 +49,19 @@ class Records:
     """
 
     def __init__(
-        self, backend: Backend, scope: Callable[[], str], quota_bytes: int = QUOTA_BYTES, steps: Steps | None = None
+        self,
+        backend: Backend,
+        scope: Callable[[], str],
+        quota_bytes: int = QUOTA_BYTES,
+        steps: Steps | None = None,
+        on_write: Callable[[], None] | None = None,
     ) -> None:
         self.backend = backend
         self._memory = backend if isinstance(backend, MemoryBackend) and backend.is_local else None
         self._steps = steps or Steps(backend)
         self._scope = scope
         self._quota_bytes = quota_bytes
+        self._on_write = on_write
 
     @property
     def is_local(self) -> bool:
@@ -137,10 +144,14 @@ class Records:
     ) -> Any:
         try:
             if self._memory is not None:
-                return self._memory.change(step, key, *arguments, account=account, may_grow=may_grow)
-            return await self._steps.run(step, key, *arguments, account=account, may_grow=may_grow)
+                answer = self._memory.change(step, key, *arguments, account=account, may_grow=may_grow)
+            else:
+                answer = await self._steps.run(step, key, *arguments, account=account, may_grow=may_grow)
         except (StoreLost, QuotaReached) as fault:
             raise self._typed(fault) from fault
+        if account is not None and self._on_write is not None:
+            self._on_write()
+        return answer
 
     @staticmethod
     def _typed(fault: StoreLost | QuotaReached) -> QuotaExhausted | StateUnavailable | StateUnusable:

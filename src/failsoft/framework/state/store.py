@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import weakref
 from collections.abc import Awaitable, Callable, Mapping
@@ -9,6 +10,7 @@ from contextlib import suppress
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from failsoft.framework.clock import loop_time
+from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.state.backend import Backend, Changed, State, Step, StoreLost
 from failsoft.framework.state.memory import MemoryBackend
 from failsoft.framework.state.records import QUOTA_BYTES, Records, scope_of
@@ -20,6 +22,9 @@ StoreGauges: TypeAlias = dict[
 ]
 """The gauges of a store by the name of their metric: `read` and `refresh`, see `Gauges.add`."""
 _CAPACITY = 100_000
+_LOOKS_EVERY_S = 60.0
+_NEARLY = 0.8
+"""The share of a quota from which on an operator is warned."""
 
 
 class StateStore(Protocol):
@@ -98,6 +103,9 @@ class RecordsOf:
         self._clock = clock
         self._made: dict[int, tuple[weakref.ref[Any], Records]] = {}
         self._fullest = 0
+        self._looks_at = float("-inf")
+        self._looking: asyncio.Task[None] | None = None
+        self._is_warned = False
         refresh = None if backend is None else self._refresh
         self.gauges: StoreGauges = {"mcp_state_quota_used_ratio": (self._used, refresh)}
 
@@ -110,6 +118,23 @@ class RecordsOf:
             with suppress(StoreLost):  # then it stays as it was
                 self._fullest = await self.backend.fullest()
 
+    def _look(self) -> None:
+        """Look at the quota of the fullest principal, after a write and once a minute at most, off its path."""
+        now = loop_time()
+        if now >= self._looks_at:
+            self._looks_at = now + _LOOKS_EVERY_S
+            self._looking = asyncio.get_running_loop().create_task(self._warn())
+
+    async def _warn(self) -> None:
+        """Log that a quota is nearly used up: once, and again only after it was not."""
+        await self._refresh()
+        ratio = self._used()[()]
+        if ratio >= _NEARLY and not self._is_warned:
+            facts = {"used_ratio": round(ratio, 3), "quota_bytes": self._quota_bytes}
+            message = "One caller has used {:.0%} of the quota of the state store; beyond it keyed calls are refused"
+            logger.bind(event="state_quota", **facts).warning(message, ratio)
+        self._is_warned = ratio >= _NEARLY
+
     def __call__(self, tool: Any) -> Records:
         """Return the records of a toolset, the same object every time."""
         number, made = id(tool), self._made  # by identity: an owner may have no hash
@@ -117,7 +142,7 @@ class RecordsOf:
         if known is None:
             reference = weakref.ref(tool, lambda _: made.pop(number, None))
             backend = MemoryBackend(self._clock) if self.backend is None else self.backend
-            records = Records(backend, _scope(reference, backend), self._quota_bytes, self._steps)
+            records = Records(backend, _scope(reference, backend), self._quota_bytes, self._steps, self._look)
             known = made[number] = (reference, records)
         return known[1]
 

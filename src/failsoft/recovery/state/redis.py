@@ -33,7 +33,7 @@ from failsoft.framework.state.backend import (
     Write,
     WriteRefused,
 )
-from failsoft.recovery.state.redis_scripts import FULLEST, OF_FORMAT_1, SWAP, WRONG_TYPE
+from failsoft.recovery.state.redis_scripts import FORMAT, FULLEST, OF_FORMAT_1, SWAP, WRONG_TYPE
 
 T = TypeVar("T")
 _SCHEMES = {"redis": "redis", "rediss": "rediss", "unix": "unix", "valkey": "redis", "valkeys": "rediss"}
@@ -81,11 +81,9 @@ _IN_LUA = re.compile(
     r"(?!(@?user_script: ?\d+: )?(-?[A-Z]{2,} |Script killed))"
 )
 """An error that Lua itself raised at a line of a script, in the words of Redis 5 to 7 and Valkey."""
-
 _WORD = re.compile(r"(?:.*user_script: ?\d+: )?-?([A-Z]{2,}) ")
 """The word with which a server's error begins, behind the place of the script before Redis 7."""
-
-_DONE, _FULL = 1, 2
+_DONE, _FULL, _NEWER = 1, 2, 3
 
 
 class RedisBackend:
@@ -126,9 +124,11 @@ class RedisBackend:
     async def read(self, key: str) -> Held:
         """See `Backend`."""
         name = f"{self._prefix}:{key}"
-        raw, now = await self._piped(lambda pipe: pipe.get(name).time())
+        raw, now, made = await self._piped(lambda pipe: pipe.get(name).time().get(self._prefix + "#format"))
         if not isinstance(now, Exception):
             self._tell_time(*now)
+        if isinstance(made, bytes) and made.isdigit() and int(made) > FORMAT:
+            raise _newer(made)
         return await self._held(raw)
 
     async def swap(self, key: str, version: str, write: Write) -> Held | None:
@@ -136,7 +136,8 @@ class RedisBackend:
         name = f"{self._prefix}:{key}"
         owner, quota_bytes = write.account or ("", 0)
         text = "" if write.value is None else json.dumps(write.value)
-        facts = (version, write.version, text, _milliseconds(write.ttl_s), owner, quota_bytes, int(write.may_grow))
+        ttl_ms = max(1, math.ceil(write.ttl_s * 1000))
+        facts = (version, write.version, text, ttl_ms, owner, quota_bytes, int(write.may_grow))
         answer = await self._swapped([name, self._prefix + "#"], facts)
         try:
             verdict, seconds, microseconds, *there = answer
@@ -145,6 +146,8 @@ class RedisBackend:
             raise StoreLost(type(error).__name__, may_be_written=True) from error
         if verdict == _FULL:
             raise QuotaReached
+        if verdict == _NEWER:
+            raise _newer(there[0])
         return None if verdict == _DONE else await self._held(there[0] if there else None)
 
     async def find(self, prefix: str) -> list[Record]:
@@ -285,6 +288,11 @@ def _is_of_value(error: Exception) -> bool:
     return "WRONGTYPE" in text or (type(error) is exceptions.ResponseError and _IN_LUA.match(text) is not None)
 
 
+def _newer(made: bytes) -> StoreLost:
+    reason = f"a newer version of failsoft has written to it (format {made.decode()}; this one reads {FORMAT})"
+    return StoreLost(f"{reason}: upgrade this one, or set another FAILSOFT_STATE_PREFIX", fault="damaged")
+
+
 def _lost(error: Exception, kind: type[StoreLost], *, may_be_written: bool) -> StoreLost:
     """Return what describes a failure: by the server's own word, such as NOREPLICAS, else by the exception's name."""
     word = _WORDS.get(type(error), "")
@@ -339,7 +347,3 @@ def _fault(url: str) -> str:
 def _ask_all(names: list[str], pipe: Any) -> None:
     for name in names:
         pipe.get(name).pttl(name)
-
-
-def _milliseconds(ttl_s: float) -> int:
-    return max(1, math.ceil(ttl_s * 1000))

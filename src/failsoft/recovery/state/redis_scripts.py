@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from failsoft.framework.state.backend import LEAST_BYTES
 
+FORMAT = 2
+"""The format of what is stored, which the server keeps under `#format` as long as any key: a version that
+reads less refuses it."""
 WRONG_TYPE = "wrong type"
 """The version of a key that another program has given another type than text."""
 _ACCOUNTS = """
@@ -29,6 +32,8 @@ SWAP = f"""
 local key, base = KEYS[1], KEYS[2]
 local before, after, json, ttl_ms, owner, quota, may_grow = unpack(ARGV)
 {_ACCOUNTS}
+local format = redis.call('GET', base .. 'format')
+if format and (tonumber(format) or 0) > {FORMAT} then return {{3, time[1], time[2], format}} end
 local held, version = redis.pcall('GET', key), ''
 if type(held) == 'table' then
     held, version = false, '{WRONG_TYPE}'
@@ -52,8 +57,9 @@ if held and redis.call('EXISTS', OWNER_OF .. key) == 1 then
 else
     redis.call('SET', base .. 'room', '', 'PX', 1)
 end
-if owner ~= '' then
-    owner = redis.call('GET', OWNER_OF .. key) or owner
+local known = redis.call('GET', OWNER_OF .. key)
+if owner ~= '' or (held and known) then
+    owner = known or owner
     leave_expired(owner)
     if not held then leave(owner, key) end
     local size = math.max({LEAST_BYTES}, #key + #json)
@@ -71,10 +77,13 @@ if owner ~= '' then
     end
 end
 redis.call('SET', key, after .. '\\n' .. json, 'PX', ttl_ms)
+if redis.call('PTTL', base .. 'format') < tonumber(ttl_ms) then
+    redis.call('SET', base .. 'format', {FORMAT}, 'PX', ttl_ms)
+end
 return {{1, time[1], time[2]}}
 """
-"""Swaps a value: 1 if it was done, 0 and what is there if the version is another, 2 if the quota has no space; with the
-server's time. Keys of an owner are kept by expiry, and their sizes with the sum under an empty name; owners by the sum.
+"""Swaps a value: 1 if it was done, 0 and what is there if the version is another, 2 if the quota has no space, 3 if a
+newer version has written to the server; with the server's time. Keys of an owner are kept by expiry, and their sizes with the sum under an empty name; owners by the sum.
 
 A server without memory refuses a script whose first write needs some, and no later one: so a new key is refused before
 anything has happened, and what was begun under one, such as a call, is ended."""

@@ -114,7 +114,8 @@ def check_kind(connection: sqlite3.Connection) -> int:
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > _VERSION and application == _APPLICATION_ID:
-        msg = f"a newer version of failsoft has made it (format {version}; this one reads {_VERSION})"
+        made = f"a newer version of failsoft has made it (format {version}; this one reads {_VERSION})"
+        msg = f"{made}: upgrade this one, or name another file in FAILSOFT_STATE_URL"
         raise StoreLost(msg, fault="damaged")
     if application != _APPLICATION_ID and not is_empty:
         msg = "it is a database of another program"

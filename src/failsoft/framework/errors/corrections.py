@@ -157,17 +157,9 @@ def correction(
     if isinstance(given, str) and isinstance(name, str):
         if what == "enum" and is_another_option(given, name, listed):
             return None
-        if what == "reference" and _has_rival(given, name, listed):
-            return None
+        if what == "reference" and name in {f"{given}s", given.removesuffix("s")} and name != given:
+            return None  # one is the other's plural: both may exist, as records of their own
     return Correction(name, answer)
-
-
-def _has_rival(given: str, meant: str, options: Iterable[Any]) -> bool:
-    """Return whether another name is at most one edit farther away: among `api` and `app`, `apis` may be neither."""
-    plain = _plain(given)
-    edits = edits_between(plain, _plain(meant), _LENGTH_AT_MOST)
-    others = [option for option in options if isinstance(option, str) and option != meant]
-    return edits > 0 and any(edits_between(plain, _plain(option), edits + 1) <= edits + 1 for option in others)
 
 
 def slip_of(given: str, options: Iterable[str]) -> str | None:

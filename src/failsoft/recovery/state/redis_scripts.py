@@ -83,7 +83,8 @@ end
 return {{1, time[1], time[2]}}
 """
 """Swaps a value: 1 if it was done, 0 and what is there if the version is another, 2 if the quota has no space, 3 if a
-newer version has written to the server; with the server's time. Keys of an owner are kept by expiry, and their sizes with the sum under an empty name; owners by the sum.
+newer version has written to the server; with the server's time. Keys of an owner are kept by expiry, and their sizes
+with the sum under an empty name; owners by the sum.
 
 A server without memory refuses a script whose first write needs some, and no later one: so a new key is refused before
 anything has happened, and what was begun under one, such as a call, is ended."""

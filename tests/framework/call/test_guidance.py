@@ -21,9 +21,11 @@ from failsoft import (
     NotFound,
     PermissionDenied,
     RateLimited,
+    StorageError,
     Timeout,
     ToolError,
     UnknownError,
+    Unsupported,
     ValidationFailed,
     Violation,
     operation,
@@ -499,3 +501,26 @@ def test_foreign_text_is_bounded_and_on_one_line() -> None:
     assert len(failure.message) < 1_200
     assert failure.message.isprintable()
     assert all(text.isprintable() and len(text) <= 2_000 for text in failure.suggestions)
+
+
+@pytest.mark.parametrize(
+    ("error", "name", "step", "mended"),
+    [
+        (UnknownError(), "sell", None, True),
+        (UnknownError(), "look", {"tool": "prices"}, True),
+        (StorageError("The disk is full."), "sell", None, True),
+        (StorageError("The disk is full."), "look", {"tool": "prices"}, True),
+        (Timeout(), "sell", None, False),
+        (NotFound("No such item."), "sell", None, False),
+        (NotFound("No such item."), "look", {"tool": "prices"}, False),
+        (Unsupported("Not sold here."), "look", {"tool": "prices"}, False),
+    ],
+)
+def test_beside_a_step_a_defect_is_told_with_who_fixes_it(
+    error: ToolError, name: str, step: dict[str, Any] | None, *, mended: bool
+) -> None:
+    failure = explained(type(error)(message=error.message, next_step=step), name)
+    assert failure.next_step is not None
+    assert failure.is_for_person is mended
+    assert ("has to" in failure.message and failure.error_id in failure.message) is mended
+    assert ("has to" in failure.remedy) is mended

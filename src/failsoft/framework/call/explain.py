@@ -168,7 +168,7 @@ def _advise(error: ToolError, call: Call, chosen: NextCall, error_id: str) -> _A
 def _after_effect(error: ToolError, call: Call, retry: RetryAdvice, step: NextStep | None) -> tuple[str, bool]:
     """Return how to find out what was changed, or who can; arguments are corrected only where that is safe."""
     remedy, is_for_person = "", False
-    if retry.when == "never" and step is None:
+    if retry.when == "never" and (step is None or _is_to_be_mended(error)):
         remedy, is_for_person = f"{_WHO.get(error.actor, 'A person has to look into this')}.", True
     elif retry.when == "after_fix" and (call.idempotent or isinstance(error, UNDECIDED)):
         remedy, is_for_person = _after_fix(error, call, None if isinstance(error, UNDECIDED) else step)
@@ -210,13 +210,18 @@ def _completed_by_caller(tool: str, left_open: Sequence[str], error: ToolError, 
 def _never(error: ToolError, step: NextStep | None) -> tuple[str, bool]:
     if isinstance(error, UnknownTool):
         return tools_meant(error), False
-    if step is not None:
+    if step is not None and not _is_to_be_mended(error):
         return "", False
     if error.actor == "caller":  # where a permission is missing, the message says what is allowed
         return ("" if error.category == "permission_denied" else "Repeating the call does not help."), False
     if error.actor == "person" and "person has to" in error.message.lower():
         return "", True
     return f"{_WHO.get(error.actor, _WHO['author'])}.", True
+
+
+def _is_to_be_mended(error: ToolError) -> bool:
+    """Return whether somebody has to fix the tool or the server, whatever the caller can do meanwhile."""
+    return error.retry == "never" and error.actor in ("author", "operator")
 
 
 def _after_fix(error: ToolError, call: Call, step: NextStep | None) -> tuple[str, bool]:

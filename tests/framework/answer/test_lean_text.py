@@ -115,3 +115,42 @@ async def test_hints_to_change_the_call_are_not_given_after_an_unknown_effect() 
     text = (await Writing(runtime=quiet_runtime()).execute_with_error_handling("write", {})).encode().text
     assert "Do not send the whole call again" in text
     assert "Take another" not in text
+
+
+class Notes(BaseTool):
+    """Writes notes."""
+
+    @operation(destructive=True, idempotent=True)
+    async def write_note(self, name: str, text: str, tags: list[str] | None = None) -> None:
+        """Write a note."""
+        raise RateLimited("Slower.")
+
+
+@each(
+    ("length", "name"),
+    [
+        (100, 'Next: write_note {"name":"a","text":"xxx'),
+        (3_000, 'Next: write_note {"name":"a"} with `text` as you sent it'),
+        (19_000, 'Next: write_note {"name":"a"} with `text` as you sent it'),
+    ],
+)
+async def test_long_arguments_of_a_step_are_named_in_text_and_whole_in_the_object(length: int, name: str) -> None:
+    given = {"name": "a", "text": "x" * length}
+    answer = await Notes(runtime=quiet_runtime()).execute_with_error_handling("write_note", given)
+    (line,) = [line for line in answer.encode().text.splitlines() if line.startswith("Next: ")]
+    assert line.startswith(name)
+    assert answer.to_dict()["error"]["next_step"] == {"tool": "write_note", "arguments": given}
+
+
+async def test_a_corrected_call_with_long_arguments_is_a_step() -> None:
+    given = {"name": "a", "text": "x" * 5_000, "tags": "b"}
+    answer = await Notes(runtime=quiet_runtime()).execute_with_error_handling("write_note", given)
+    assert 'Next: write_note {"name":"a","tags":["b"]} with `text` as you sent it' in answer.encode().text
+
+
+@each("text", ["x" * 30_000, "sk-abcdefghijklmnopqrstuvwxyz123456" + "x" * 3_000])
+async def test_a_call_that_is_too_long_or_holds_a_secret_is_no_step(text: str) -> None:
+    answer = await Notes(runtime=quiet_runtime()).execute_with_error_handling("write_note", {"name": "a", "text": text})
+    assert answer.error is not None
+    assert answer.error.next_step is None
+    assert len(answer.encode().text) < 500

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 from failsoft.framework.errors.durable import AuditLockFailed, AuditLogFailed
@@ -59,7 +59,7 @@ class Governance:
         return {name: getattr(self, name) for name in NAMES}
 
 
-NAMES = tuple(field.name for field in fields(Governance))
+NAMES = tuple(item.name for item in fields(Governance))
 UNGOVERNED = Governance()
 """The call belongs to no session."""
 
@@ -201,6 +201,8 @@ class Failure:
     governance: Governance = UNGOVERNED
     rejected: bool = False
     read_only: bool = False
+    sent: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """The arguments as received; of a next step, text names those that stay as they are instead of repeating them."""
     toolset_facts: Mapping[str, Any] | None = None
     """Facts from the toolset about where it failed; only some wire formats have fields for them."""
     is_cut: bool = False

@@ -20,6 +20,8 @@ from failsoft.framework.text import is_named, named, quoted
 _FAULTS_AT_MOST = 20
 _QUESTION = re.compile(r"Did you mean: (.+)\?")
 """A candidate as seed 004 words it; the line names it as one already."""
+_STEP_AT_MOST = 500
+_ARGUMENT_AT_MOST = 200
 _EXCERPTS_AT_MOST = 4
 _HINTS_AT_MOST = 3
 _CANDIDATE_AT_MOST = 120
@@ -53,11 +55,25 @@ def _lines(failure: Failure, code: str) -> Iterator[str]:
         yield from _candidates(failure, headline)
         yield from _hints(failure, headline)
     if failure.next_step is not None:
-        yield f"Next: {failure.next_step.tool} {_on_one_line(json_safe(dict(failure.next_step.arguments)))}"
+        yield f"Next: {failure.next_step.tool} {_arguments(failure.next_step.arguments, failure.sent)}"
     if failure.retry.after_seconds is not None:
         yield f"Wait: {failure.retry.wait} s"
     if failure.is_for_person:
         yield f"Error id: {failure.error_id}"
+
+
+def _arguments(given: Mapping[str, Any], sent: Mapping[str, Any]) -> str:
+    """Return the arguments of a step as JSON; long ones that stay as they were sent are only named behind it."""
+    arguments = json_safe(dict(given))
+    text = _on_one_line(arguments)
+    if len(text) <= _STEP_AT_MOST:
+        return text
+    long = [name for name, value in arguments.items() if len(_on_one_line(value)) > _ARGUMENT_AT_MOST]
+    same = [name for name in long if name in sent and sent[name] == arguments[name]]
+    if not same:
+        return text
+    rest = {name: value for name, value in arguments.items() if name not in same}
+    return f"{_on_one_line(rest)} with {', '.join(map(named, same))} as you sent {'it' if len(same) == 1 else 'them'}"
 
 
 def _candidates(failure: Failure, headline: str) -> Iterator[str]:

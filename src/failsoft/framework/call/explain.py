@@ -126,6 +126,7 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
         governance=governance_of(error, call.told.governance, scope.session_id, scope.meta),
         rejected=call.attempt == 0,
         read_only=call.read_only,
+        sent=call.params,
         toolset_facts=_toolset_facts(error, call),
     )
 

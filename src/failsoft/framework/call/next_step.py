@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 
 _ARGUMENTS_AT_MOST = 2_000
-"""Maximum length of a next step's arguments as JSON; a longer call is only described in the message."""
+"""Maximum length of a next step's arguments as JSON, but for those that stay as they were sent."""
+_WHOLE_AT_MOST = 20_000
 _MANY_FAULTS = 20
 _ARGUMENTS_OF_MANY_AT_MOST = 500
 """The same where faults are many: merged, they say it in fewer characters than the corrected arguments."""
@@ -296,8 +297,8 @@ def _checked(tool: str, arguments: Any, call: Call, *, accepted: Any = None) -> 
         return None, "its arguments are no object"
     encoded = encode(dict(arguments))
     arguments = encoded.tree
-    if len(encoded.text) > _ARGUMENTS_AT_MOST:
-        return None, f"its arguments have more than {_ARGUMENTS_AT_MOST} characters"
+    if len(encoded.text) > _ARGUMENTS_AT_MOST and (most := _exceeded(arguments, len(encoded.text), call)):
+        return None, f"its arguments have more than {most} characters"
     if redact(arguments) != arguments:
         return None, "its arguments hold what looks like a secret"
     try:
@@ -306,6 +307,14 @@ def _checked(tool: str, arguments: Any, call: Call, *, accepted: Any = None) -> 
     except Exception as error:  # noqa: BLE001 - an author's own validator may raise anything
         return None, f"its arguments do not fit the tool ({normalize(error).message})"
     return NextStep(tool, arguments), ""
+
+
+def _exceeded(arguments: Mapping[str, Any], length: int, call: Call) -> int:
+    """Return the limit that long arguments exceed: that of all, or of those that are not as they were sent; else 0."""
+    if length > _WHOLE_AT_MOST:
+        return _WHOLE_AT_MOST
+    new = {name: value for name, value in arguments.items() if name not in call.params or call.params[name] != value}
+    return _ARGUMENTS_AT_MOST if len(dumps(new)) > _ARGUMENTS_AT_MOST else 0
 
 
 def verifier_of(call: Call) -> BoundOperation | None:

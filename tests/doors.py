@@ -32,7 +32,7 @@ HOMES = {
     "failsoft.framework.answer.lean": "lean_text",
     "failsoft.framework.answer.response": "Metadata, RecoveryReceipt",
     "failsoft.framework.answer.result": "Result, is_block, reported_failure, split_content",
-    "failsoft.framework.arguments.accepted": "Accepted",
+    "failsoft.framework.arguments.accepted": "Accepted, source_of",
     "failsoft.framework.arguments.corrected": "corrected, in_another_form",
     "failsoft.framework.arguments.faults": "VIOLATIONS_AT_MOST",
     "failsoft.framework.arguments.json_schema": "JsonSchema, JsonSchemaArguments",

@@ -120,10 +120,10 @@ def test_an_error_of_any_kind_says_the_same_in_every_format(
         response = answer(runner, tool, raised=kind(**facts))
         wire = check_wellformed(response, tool.operations["take"])
         assert response.error is not None
-        same_facts(name, wire, response.error)
+        same_facts(name, wire, response.error, is_full=style == "full")
 
 
-def same_facts(name: str, wire: dict[str, Any], failure: Failure) -> None:
+def same_facts(name: str, wire: dict[str, Any], failure: Failure, *, is_full: bool) -> None:
     """Hold one rendering to the record it was made from."""
     body = wire["error"] if name == "tool_response" else wire
     code = body["code"] if "code" in body else body["error_code"]
@@ -131,7 +131,7 @@ def same_facts(name: str, wire: dict[str, Any], failure: Failure) -> None:
     assert (body["effect"], body["error_id"]) == (failure.effect, failure.error_id)
     assert body.get("next_step") == (failure.next_step.to_dict() if failure.next_step else None)
     listed = body.get("errors" if name == "problem" else "violations", [])
-    is_left_out = name == "tool_response" and failure.is_corrected and "tool" not in body
+    is_left_out = name != "problem" and failure.is_corrected and not is_full
     assert len(listed) == (0 if is_left_out else len(failure.violations))
     assert ("stack_trace" in body) is (failure.stack_trace is not None)
     assert (body.get("cause") is not None) is (failure.cause is not None)

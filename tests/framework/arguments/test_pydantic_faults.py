@@ -128,8 +128,8 @@ def test_every_error_type_of_pydantic_becomes_a_violation(kind):
         (str | None, 5, "string or null"),
         (int | str, [], "integer or string"),
         (list[int] | None, "x", "array of integer or null"),
-        (dt.date, 5, "string (a date as YYYY-MM-DD)"),
-        (UUID, 5, "string (a UUID)"),
+        (dt.date, 5, "string: a date as YYYY-MM-DD"),
+        (UUID, 5, "string: a UUID"),
     ],
 )
 def test_a_type_fault_says_what_was_expected_in_json_terms(annotation, value, expected):

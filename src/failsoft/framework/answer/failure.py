@@ -224,7 +224,8 @@ class Failure:
     @property
     def said(self) -> str:
         """What failed, and who has to act or what to change where no violation says it."""
-        is_listed = bool(self.violations) and self.violations[0].reason != "unknown_tool"
+        first = self.violations[0] if self.violations else None
+        is_listed = first is not None and first.reason != "unknown_tool" and first.line is None
         return self.headline if is_listed else f"{self.headline} {self.remedy}".rstrip()
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -21,6 +22,13 @@ from failsoft.framework.text import bounded, json_type, quoted
 
 _SHOWN_AT_MOST = 8
 """Accepted values that a sentence names; the list holds more."""
+_SOURCE_AT_MOST = 100
+_SOURCE = re.compile(
+    r"\b(?:[Aa]s|[Tt]hat|which) (`?[a-z][a-z0-9]*_[a-z0-9_]+`?(?:(?:, | or |, or | and )`?[a-z][a-z0-9_]+`?)*)"
+    r" ((?:return|report|list|show|give|print)(?:s|ed)?|gave)\b(?: (it|them)\b)?",
+    re.ASCII,
+)
+"""The tool that returns a value, as descriptions of parameters name it: with an underscore, so that no word is one."""
 
 
 class Accepted:
@@ -133,6 +141,12 @@ class Accepted:
         return " ".join([str(schema.get("description", "")) for schema in known if isinstance(schema, dict)])
 
     @cached_property
+    def sources(self) -> Mapping[str | int, str]:
+        """Which tool returns the value of a property, by its name, for those whose description says so."""
+        about = {name: f"{self.described(name)} {self.below(name).description}" for name in self.names}
+        return {name: source for name, text in about.items() if (source := source_of(text))}
+
+    @cached_property
     def words(self) -> str:
         """What a value must be: `integer`, `array of string`, `one of 'a', 'b'`."""
         return bounded(describe(self._schemas, self._root))
@@ -161,6 +175,21 @@ class Accepted:
 
 NOTHING_KNOWN = Accepted([], {}, {})
 """Used for a location that the schema does not describe."""
+
+
+def source_of(description: str) -> str:
+    """Return the clause of a description that says which tool the value comes from; empty if there is none.
+
+    >>> source_of("Id of a model, as load_model returned it. Left out, the last one")
+    'as load_model returned it'
+    >>> source_of("The version that `get_lot` returned")
+    'as get_lot returned it'
+    """
+    found = _SOURCE.search(description)
+    if found is None or len(found[0]) > _SOURCE_AT_MOST:
+        return ""
+    tools, verb, what = found.groups("it")
+    return f"as {tools.replace('`', '')} {verb} {what}"
 
 
 def one_of(values: Sequence[Any]) -> str:
@@ -205,7 +234,7 @@ def _phrase(schema: Schema, root: Schema, depth: int) -> str:
         return " or ".join(_phrase({**schema, "type": one}, root, depth) for one in kind)
     if kind == "string" and isinstance(schema.get("format"), str):
         form = schema["format"]
-        return f"string ({FORMATS.get(form, form)})"
+        return f"string: {FORMATS.get(form, form)}"
     if kind == "array" and depth:
         inner = describe(alternatives([schema.get("items")], root), root, depth - 1)
         return f"array of {inner}" if inner and inner != "null" else "array"

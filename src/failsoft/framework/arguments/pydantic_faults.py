@@ -168,7 +168,7 @@ class _Line:
             return ""
         if form := _FORMAT_OF.fullmatch(kind):
             words = FORMATS[_FORMATS.get(form[1], form[1])]
-            return f"string ({words})" if kind.endswith("_type") else words
+            return f"string: {words}" if kind.endswith("_type") else words
         if self.reason == "pattern":
             return matching(bounded(str(self._details.get("ctx", {}).get("pattern", "")), 80))
         found = _SAID.search(text if self.reason == "enum" else text.partition(", ")[0])

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from failsoft.framework.arguments.accepted import NOTHING_KNOWN, Accepted, one_of
+from failsoft.framework.arguments.accepted import NOTHING_KNOWN, Accepted, one_of, source_of
 from failsoft.framework.arguments.corrected import in_another_form
 from failsoft.framework.arguments.schemas import ALLOWED_AT_MOST
 from failsoft.framework.errors.corrections import Correction, correction, how_far
 from failsoft.framework.errors.violations import Reason, Violation
 from failsoft.framework.safe.redaction import is_content, withhold_contents
 from failsoft.framework.safe.secrets import is_secret_name, redact_text
-from failsoft.framework.text import QUOTED_AT_MOST, bounded, json_type, named, printable
+from failsoft.framework.text import QUOTED_AT_MOST, bounded, json_type, named, printable, quoted
 
 ABSENT: Any = object()
 """Marks a value that was not received or is not known."""
@@ -24,6 +24,7 @@ ECHO_AT_MOST = 60
 _SECRET_AT_LEAST = 8
 """Characters below which a text does not look like a secret."""
 _STEP_AT_MOST = 100
+_OF_FORM = frozenset({"pattern", "format"})
 _JSON_AT_MOST = 1_500
 """Characters of a suggestion that is a list or an object."""
 TOO_MUCH = Violation(
@@ -109,7 +110,7 @@ def violation(fault: Fault) -> Violation:
         return _unexpected(dotted(path), str(place.step), place.above)
     accepted = place.accepted
     if reason == "missing":
-        expected = accepted.words or bounded(expected)
+        expected = _with_source(accepted.words or bounded(expected), place)
         message = bounded(f"is missing ({expected})") if expected else "is missing"
         return Violation(path=dotted(path), reason=reason, message=message, expected=expected, is_standard=True)
     allowed = accepted.values
@@ -117,6 +118,8 @@ def violation(fault: Fault) -> Violation:
         expected = accepted.words_of_type or expected
     elif reason == "enum" and allowed:
         expected = " or ".join(filter(None, [one_of(allowed), expected]))
+    elif reason in _OF_FORM and expected:
+        expected = _with_source(expected, place)
     private = _is_private(path, place.value)
     expected = bounded(expected)
     found = None if private and not _is_content_alone(path, place.value) else _correction(reason, place, allowed)
@@ -134,6 +137,27 @@ def violation(fault: Fault) -> Violation:
         omit=reason == "type" and _is_null_for_absent(place),
         is_standard=not fault.said,
     )
+
+
+def unresolved(path: str, value: Any, schema: Mapping[str, Any]) -> Violation:
+    """Return the violation for a reference that leads nowhere.
+
+    Args:
+        path: Where it is in the arguments.
+        value: The reference.
+        schema: The JSON Schema of the arguments, whose description may say where references come from.
+    """
+    name, *_ = steps = path.split(".")
+    named_value = quoted(value, ECHO_AT_MOST) if isinstance(value, str) and not _is_private(steps, value) else "it"
+    source = source_of(str(schema.get("properties", {}).get(name, {}).get("description", "")))
+    message = f"{named_value} does not exist{f'; expected one {source}' if source else ''}"
+    return Violation(path=path, reason="reference", message=message)
+
+
+def _with_source(expected: str, place: Place) -> str:
+    """Return what is expected, with the tool that it comes from if the description says so."""
+    sources = {} if place.above is None else place.above.accepted.sources
+    return bounded(f"{expected}, {sources[place.step]}") if place.step in sources else expected
 
 
 def _unexpected(path: str, name: str, holder: Place) -> Violation:

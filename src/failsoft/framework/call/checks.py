@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from failsoft.framework.answer.candidates import FailedReference
 from failsoft.framework.arguments.marks import NameKind, Parameter, under_own_names
+from failsoft.framework.arguments.wording import unresolved
 from failsoft.framework.call import CallContext
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Proceed, Step
 from failsoft.framework.call.operation import Operation
 from failsoft.framework.errors import ConfigurationError, InvalidParameter, ToolError
-from failsoft.framework.errors.violations import Violation
 from failsoft.framework.threads import runs_on_loop
 
 if TYPE_CHECKING:
     from failsoft.framework.call.toolset import BaseTool
+    from failsoft.framework.errors.violations import Violation
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +172,7 @@ class _ReferenceSearch:
         for path, value in found:
             try:
                 verdict = self.lookup(value)
-                _accept(path, await verdict if inspect.isawaitable(verdict) else verdict)
+                self._accept(path, value, await verdict if inspect.isawaitable(verdict) else verdict)
             except ToolError as error:
                 self._note(error, path, value)
                 raise
@@ -184,7 +185,7 @@ class _ReferenceSearch:
                 verdict = self.lookup(value)
                 if inspect.isawaitable(verdict):
                     return self._await_rest(path, value, verdict, remaining)
-                _accept(path, verdict)
+                self._accept(path, value, verdict)
             except ToolError as error:
                 self._note(error, path, value)
                 raise
@@ -194,21 +195,20 @@ class _ReferenceSearch:
         self, path: str, value: Any, verdict: Awaitable[Any], remaining: Iterable[tuple[str, Any]]
     ) -> None:
         try:
-            _accept(path, await verdict)
+            self._accept(path, value, await verdict)
         except ToolError as error:
             self._note(error, path, value)
             raise
         await self.await_each(remaining)
 
+    def _accept(self, path: str, value: Any, verdict: Any) -> None:
+        """Treat False as not found, for look-ups that are predicates."""
+        if verdict is False:
+            raise InvalidParameter.from_violations([unresolved(path, value, self.call.bound.input_schema)])
+
     def _note(self, error: ToolError, path: str, value: Any) -> None:
         if self.call.told.failed_reference is None:  # later values are those of a strategy, not the caller's
             self.call.tell(failed_reference=FailedReference(error, path, self.kind, value))
-
-
-def _accept(path: str, verdict: Any) -> None:
-    """Treat False as not found, for look-ups that are predicates."""
-    if verdict is False:
-        raise InvalidParameter.from_violations([Violation(path=path, reason="reference", message="leads nowhere")])
 
 
 def _own(methods: Iterable[Callable[..., Any]], tool: BaseTool) -> Iterator[Callable[..., Any]]:

@@ -94,6 +94,7 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
         violations = _rewritten(violations, texts[after_hints:])
     if "suggestions" in error.content_fields:
         suggestions = [bounded(text, _TEXT_AT_MOST) for text in shown]
+    counted = once_each(violations)
     return Failure(
         message=message,
         headline=headline,
@@ -115,8 +116,8 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
         hints=hints,
         next_step=step,
         dropped_step=chosen.dropped,
-        violations=collapsed(once_each(violations)),
-        faults=len(once_each(error.violations)) if faults else 0,
+        violations=collapsed(counted),
+        faults=len(counted) if len(faults) == len(error.violations) else len(once_each(error.violations)),
         details=redact(withhold_contents(json_safe(error.all_details()))) or None if detail != "minimal" else None,
         cause=_cause(error, withheld=settings.detail is None) if detail == "full" else None,
         stack_trace=_stack(error) if settings.debug_stack else None,
@@ -229,22 +230,24 @@ def _after_fix(error: ToolError, call: Call, step: NextStep | None) -> tuple[str
     if step is not None:
         bound = call.toolbox.find(step.tool)
         is_prepared = step.tool != call.operation and bound is not None and not bound.read_only
-        is_other = error.category == "unsupported"
+        is_other = error.category == "unsupported" or "repeat the call" in error.message
         return (f"After the next step, call `{call.operation}` again." if is_prepared and not is_other else ""), False
     if error.actor == "person":
         return f"A person has to renew the access, then call `{call.operation}` again.", True
     if error.violations and error.violations[0].line is not None:
         return f"Correct the file, then call `{call.operation}` again.", False
     if error.violations:
-        return f"{_changes(once_each(error.violations), error.message)} and call `{call.operation}` again.", False
+        return f"{_changes(error.violations, error.message)} and call `{call.operation}` again.", False
     return (f"{error.remedy} call `{call.operation}` again." if error.remedy else ""), False
 
 
 def _changes(violations: Sequence[Violation], said: str) -> str:
     """Return how to fix the faults: `Add it`, `Correct them`; with names if the first part does not have them."""
+    violations = once_each(violations) if len(violations) > 1 else violations
     if len(violations) > 1:
-        few = collapsed(violations) if len(violations) <= _NAMED_AT_MOST else ()
-        names = [named(item.path) for item in few if item.path]
+        few = violations if len(violations) <= _NAMED_AT_MOST else ()
+        unsaid = [item for item in few if item.path and named(item.path) not in said]
+        names = [named(item.path) for item in collapsed(unsaid)] if unsaid else ()
         unnamed = [name for name in dict.fromkeys(names) if name not in said]
         return f"Correct {', '.join(unnamed)}" if unnamed else "Correct them"
     (fault,) = violations

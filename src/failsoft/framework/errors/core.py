@@ -86,10 +86,12 @@ class InvalidParameter(InvalidArgument):
         """Return the hints, the first in words that suit the first fault."""
         if not self.violations:
             return super().rendered_hints()
-        counted = once_each(self.violations)
-        first = advice(counted[0])
-        if first and len(counted) > 1 and counted[0].path and not first.endswith("?"):
-            first += f" for {named(counted[0].path)}"
+        fault = self.violations[0]
+        if len(self.violations) > 1 and fault.reason == "missing":  # a misspelt name is missing, too
+            fault = once_each(self.violations)[0]
+        first = advice(fault)
+        if first and len(self.violations) > 1 and fault.path and not first.endswith("?"):
+            first += f" for {named(fault.path)}"
         return (first,) if first else ()
 
 

@@ -105,12 +105,10 @@ class Violation:
 
 def once_each(violations: Sequence[Violation]) -> tuple[Violation, ...]:
     """Leave out the missing names that were only misspelt: the unexpected name with its suggestion says it."""
-    meant = set()
-    for item in violations:
-        if item.reason == "unexpected" and isinstance(item.suggestion, str):
-            meant.add(".".join([*item.path.split(".")[:-1], item.suggestion]))
-    if not meant:
+    spelled = [item for item in violations if item.reason == "unexpected" and isinstance(item.suggestion, str)]
+    if not spelled or len(violations) == 1:
         return tuple(violations)
+    meant = {".".join([*item.path.split(".")[:-1], item.suggestion]) for item in spelled}
     return tuple([item for item in violations if item.reason != "missing" or item.path not in meant])
 
 
@@ -143,14 +141,14 @@ def collapsed(violations: Sequence[Violation]) -> tuple[Violation, ...]:
 
 
 def _listed_once(violations: Sequence[Violation]) -> tuple[Violation, ...]:
-    listed: set[tuple[Any, ...]] = set()
-    found = []
-    for item in violations:
-        if item.reason == "unexpected" and item.suggestion is None and item.allowed:
-            is_again = item.allowed in listed
-            listed.add(item.allowed)
-            item = replace(item, allowed=(), expected="") if is_again else item  # noqa: PLW2901 - the same, shorter
-        found.append(item)
+    if [item.reason for item in violations].count("unexpected") < 2:  # noqa: PLR2004 - the first lists them
+        return tuple(violations)
+    found, listed = list(violations), None
+    for place, item in enumerate(violations):
+        if item.reason == "unexpected" and item.suggestion is None:
+            if item.allowed == listed:
+                found[place] = replace(item, allowed=(), expected="")
+            listed = item.allowed
     return tuple(found)
 
 
@@ -221,7 +219,7 @@ def _accepted(violation: Violation) -> str:
 def _with_value(violation: Violation) -> str:
     """Return the message with the value received, in place of its type; not with JSON that was sent as text."""
     message, value = violation.message, violation.received
-    if value is None or (isinstance(value, str) and value.lstrip()[:1] in _JSON_BEGINS):
+    if value is None or (isinstance(value, str) and value[:1] in _JSON_BEGINS):
         return message
     shown = quoted(value, _RECEIVED_AT_MOST) if isinstance(value, str) else _as_json(value)
     kind = f"got {json_type(value)}"

@@ -46,7 +46,7 @@ def failed_edit(request: EditRequest, file: FileRequest, failed: FailedEdit) -> 
         context = missing_context(failed)
         said = "nothing in it begins alike, so the excerpt shows the start of the file"
         if "line" in context:
-            said = f"the text departs from it at line {context['line']}; copy it from the excerpt"
+            said = f"the first difference is on line {context['line']}; copy it from the excerpt"
         return MatchNotFound(
             **facts,
             message=f"{began} is not in {name}{after}; {said}.{_as_well(later)}",

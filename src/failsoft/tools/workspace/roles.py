@@ -129,9 +129,9 @@ class Roles:
         may = [self.powers[name] for name in self.names]
         return any("plan" in one and "approve" in other for one in may for other in may if one is not other)
 
-    def described(self) -> str:
+    def described(self, between: str = "; ") -> str:
         """Return the roles of this process with their powers, as in `WINDSURF (may read and write)`."""
-        return "; ".join(f"{name} (may {_joined(sorted(self.powers[name]))})" for name in self.names)
+        return between.join(f"{name} (may {_joined(sorted(self.powers[name]))})" for name in self.names)
 
     def require_power(self, role: str, power: Power, operation: str) -> None:
         """Raise unless the role may do this.
@@ -157,15 +157,17 @@ class Roles:
             INVALID_PARAM: It may not; the violation lists the accepted roles.
         """
         if role not in self.names:
+            slip = slip_of(role, self.names)
+            names = self.described(", ") if slip is None else _listed(self.names)
             raise InvalidParameter.from_violations(
                 [
                     Violation(
                         path="role",
                         reason="enum",
-                        message=f"expected one of {_listed(self.names)}",
+                        message=f"expected one of {names}",
                         expected="a role of this server",
                         allowed=self.names[:20],
-                        suggestion=slip_of(role, self.names),
+                        suggestion=slip,
                         is_standard=True,
                     )
                 ]

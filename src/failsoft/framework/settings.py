@@ -260,6 +260,18 @@ class Settings(EnvironmentSettings):
     audit_max_bytes: int = Field(
         default=16 * 1024 * 1024, ge=1_000, description="A file of the audit log of so many bytes is put aside."
     )
+    audit_keep_days: float | None = Field(
+        default=None,
+        gt=0,
+        le=36_500,
+        description="Days that entries of the audit log are kept, at least; unset: for ever.",
+    )
+    audit_keep_bytes: int | None = Field(
+        default=None, ge=1_000, description="Bytes of files put aside that the audit log keeps; unset: all of them."
+    )
+    audit_archive: Path | None = Field(
+        default=None, description="Folder that files of the audit log which are kept no longer move to; unset: deleted."
+    )
     audit_wait_s: float = Field(
         default=5.0,
         gt=0,

@@ -26,6 +26,8 @@ _CHANGED = "it was changed after it was written, or sealed with another key"
 _NOT_NEXT = "it does not follow the entry before it"
 _ADDED = frozenset({"alg", "prev", "seq"})
 _ALGORITHM = "hmac-sha256"
+FORMAT = 1
+"""The format of entries; those of versions before it was noted have no `format`, and are of the first one."""
 _HASH = re.compile(rb',"hash":"[0-9a-f]{64}"\}')
 _HASH_LENGTH = len(b',"hash":""}') + 64
 _EVENT = "checkpoint"
@@ -36,8 +38,16 @@ class BadLine(ValueError):
     """A line was changed or is malformed; the text says what is wrong, without quoting the line."""
 
 
-class KeyUnusable(Exception):
-    """The key cannot be read or generated; the text is a reason that fits into a sentence."""
+class LogUnusable(Exception):
+    """A log cannot be read here, though it may be whole; the text is a reason that fits into a sentence."""
+
+
+class KeyUnusable(LogUnusable):
+    """The key cannot be read or generated."""
+
+
+class NewerFormat(LogUnusable):
+    """A newer version of failsoft has written to it."""
 
 
 class Head(NamedTuple):
@@ -73,7 +83,7 @@ class Seal:
 
     def line(self, facts: Mapping[str, Any], after: Head) -> tuple[bytes, Head]:
         """Return the line of an entry that follows `after`, and the new end of the chain."""
-        entry = {**facts, "alg": _ALGORITHM, "prev": after.hash, "seq": after.seq + 1}
+        entry = {**facts, "alg": _ALGORITHM, "format": FORMAT, "prev": after.hash, "seq": after.seq + 1}
         body = canonical(entry)
         made = self.digest(body)
         return b'%s,"hash":"%s"}\n' % (body[:-1], made.encode()), Head(after.seq + 1, made)
@@ -83,6 +93,7 @@ class Seal:
 
         Raises:
             BadLine: It is not JSON, not in canonical form, or its hash does not match.
+            NewerFormat: It is of a newer format.
         """
         body, given = line[:-_HASH_LENGTH] + b"}", line[-_HASH_LENGTH:]
         found: Any = None
@@ -94,12 +105,17 @@ class Seal:
         if not is_canonical or not _HASH.fullmatch(given):
             raise BadLine(_OTHER_FORM)
         entry: dict[str, Any] = found
+        made = entry.get("format", FORMAT)
+        if type(made) is int and made > FORMAT:
+            written = f"a newer version of failsoft has written to it (format {made}; this one reads {FORMAT})"
+            msg = f"{written}: upgrade this one, or set another FAILSOFT_AUDIT_PATH"
+            raise NewerFormat(msg)
         if not entry.keys() >= _ADDED or type(entry["seq"]) is not int or not isinstance(entry["prev"], str):
             raise BadLine(_NO_PLACE)
-        made = self.digest(body)
-        if entry["alg"] != _ALGORITHM or not hmac.compare_digest(given, b',"hash":"%s"}' % made.encode()):
+        digest = self.digest(body)
+        if entry["alg"] != _ALGORITHM or not hmac.compare_digest(given, b',"hash":"%s"}' % digest.encode()):
             raise BadLine(_CHANGED)
-        entry["hash"] = made
+        entry["hash"] = digest
         return entry
 
 

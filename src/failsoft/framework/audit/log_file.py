@@ -5,7 +5,6 @@ Not thread-safe: one writer thread per process owns it, and the lock keeps the p
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import stat
@@ -15,8 +14,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from failsoft.framework.audit.chain import BEGINNING, BadLine, Head, KeyUnusable, Seal, checkpoint, log_event
-from failsoft.framework.audit.places import HeadFile, NotWritten, lock, unlock
+from failsoft.framework.audit.chain import BEGINNING, BadLine, Head, LogUnusable, Seal, checkpoint, log_event
+from failsoft.framework.audit.keeping import AT_ONCE, Keeping
+from failsoft.framework.audit.places import HeadFile, NotWritten, is_at, lock, reason_of, sync_folder, unlock
 from failsoft.framework.audit.reading import Scan, end_of, lines_of, segment_name, segments
 from failsoft.framework.safe.author_reports import logger
 
@@ -30,20 +30,6 @@ _NO_HEAD = (
     "`failsoft audit archive PATH --accept-loss`, with the path of the log, has recorded the loss"
 )
 
-_REASONS = {
-    errno.ENOSPC: "the disk is full",
-    errno.EDQUOT: "the quota of disk space is used up",
-    errno.EFBIG: "the file may not grow any more",
-    errno.EROFS: "the disk is read-only",
-    errno.EACCES: "access is denied",
-    errno.EPERM: "access is denied",
-    errno.ENOENT: "its folder does not exist",
-    errno.ENOTDIR: "its folder does not exist",
-    errno.EISDIR: "it is a folder",
-    errno.ELOOP: "it is a link",
-    errno.EIO: "the disk has failed",
-}
-
 
 class LogFile:
     """Appends entries to one log.
@@ -53,17 +39,29 @@ class LogFile:
         seal: Makes and checks lines.
         head: The stored head of the chain.
         max_bytes: A file that has reached this size is rotated before the next entry.
+        keeping: Which rotated files are kept.
         clock: A monotonic clock, in seconds.
     """
 
     def __init__(
-        self, path: Path, *, seal: Seal, head: HeadFile, max_bytes: int, clock: Callable[[], float] = time.monotonic
+        self,
+        path: Path,
+        *,
+        seal: Seal,
+        head: HeadFile,
+        max_bytes: int,
+        keeping: Keeping = Keeping(),  # noqa: B008 - immutable
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.path = path
         self._name = os.fspath(path)
         self._seal = seal
         self._head_file = head
         self._max_bytes = max_bytes
+        self._keeping = keeping
+        self._began_at = float("inf")
+        self._is_swept = not keeping.is_limited
+        self._expired: list[Path] = []
         self._clock = clock
         self._fd: int | None = None
         self._good_bytes = 0
@@ -88,7 +86,9 @@ class LogFile:
                 raise NotWritten(self._dead)
             fd = self._begin(until)
             try:
+                self._expire()
                 head = self._write(fd, batch)
+                self._remove_expired(fd)
             finally:
                 self._unlock()
             # Without the lock: other processes may append meanwhile, and one fsync covers their lines too.
@@ -138,7 +138,8 @@ class LogFile:
             fd = self._lock(until)
             try:
                 self._catch_up(fd, until)
-                if self._good_bytes < self._max_bytes:
+                is_over = self._good_bytes > 0 and self._keeping.is_over(self._began_at)
+                if self._good_bytes < self._max_bytes and not is_over:
                     return fd
                 self._rotate(fd)
             except BaseException:
@@ -149,7 +150,7 @@ class LogFile:
         while True:
             fd = self._fd if self._fd is not None else self._open()
             lock(fd, until, clock=self._clock)
-            if _is_at(self._name, fd):
+            if is_at(self._name, fd):
                 return fd
             self.close()  # it was rotated meanwhile
             if self._clock() > until:
@@ -160,8 +161,9 @@ class LogFile:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             self.close()
             raise NotWritten(_NO_FILE)
-        _sync_folder(self.path)
+        sync_folder(self.path)
         self._good_bytes = 0
+        self._is_swept = not self._keeping.is_limited
         return fd
 
     def _unlock(self) -> None:
@@ -180,6 +182,7 @@ class LogFile:
         if size < self._good_bytes:
             raise NotWritten(_damaged("it is shorter than it was"))
         scan = self._begun(size, until)
+        is_new = not self._good_bytes
         torn = b""
         try:
             for line in lines_of(fd, scan.good_bytes, size):
@@ -196,6 +199,8 @@ class LogFile:
                 raise NotWritten(_damaged(f"entries after {scan.head} were cut off"))
             scan.head = scan.witness  # the file was moved away; the chain continues
         self._head, self._good_bytes = scan.head or BEGINNING, scan.good_bytes
+        if is_new:
+            self._began_at = scan.began_at
 
     def _begun(self, size: int, until: float) -> Scan:
         """Return a scan from the last known position; from the beginning if the file is a new one."""
@@ -231,6 +236,27 @@ class LogFile:
         except BadLine as bad:
             raise NotWritten(_damaged(f"at the end of '{aside[-1].name}' {bad}")) from None
 
+    def _expire(self) -> None:
+        """Close some of the rotated files that are not kept; a call never fails for them."""
+        if self._is_swept or self._expired:
+            return
+        self._is_swept = True
+        try:
+            expired = self._keeping.expired(segments(self.path))
+            if expired:
+                self._close(expired, None)
+        except (OSError, NotWritten) as error:
+            logger.error("Files of the audit log stay, since they cannot be closed: {}", str(error))
+            return
+        self._expired, self._is_swept = expired, len(expired) < AT_ONCE
+
+    def _remove_expired(self, fd: int) -> None:
+        """Remove what was closed, once the checkpoint is on disk."""
+        if self._expired:
+            self._sync(fd)
+            expired, self._expired = self._expired, []
+            self._keeping.remove(expired)
+
     def _close(self, files: Sequence[Path], lost: Head | None) -> None:
         """Queue a checkpoint of these files, to be written before any other entry."""
         try:
@@ -255,8 +281,9 @@ class LogFile:
         """Sync and rename the full file: after a power loss no entry may survive without those before it."""
         self._sync(fd)
         self.path.rename(segment_name(self.path, self._head.seq))
+        self._is_swept = not self._keeping.is_limited
         self.close()
-        _sync_folder(self.path)
+        sync_folder(self.path)
 
     def _write(self, fd: int, batch: Sequence[Mapping[str, Any]]) -> Head:
         """Append all of the entries or none, and return the new end."""
@@ -274,6 +301,8 @@ class LogFile:
             with suppress(OSError):  # the next writer drops the rest
                 os.ftruncate(fd, self._good_bytes)
             raise
+        if not self._good_bytes:
+            self._began_at = self._keeping.clock()
         self._head, self._good_bytes = head, self._good_bytes + len(data)
         self._repairs.clear()
         return head
@@ -305,37 +334,13 @@ class LogFile:
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """Turn OSError and an unusable key into `NotWritten`."""
+    """Turn OSError, an unusable key and a newer format into `NotWritten`."""
     try:
         yield
-    except KeyUnusable as error:
+    except LogUnusable as error:
         raise NotWritten(str(error)) from error
     except OSError as error:
         raise NotWritten(reason_of(error)) from error
-
-
-def reason_of(error: OSError) -> str:
-    """Return why a file could not be written, by errno and without a path."""
-    return _REASONS.get(error.errno or 0) or f"the system says {errno.errorcode.get(error.errno or 0, 'error')}"
-
-
-def _is_at(path: str, fd: int) -> bool:
-    """Return whether the path still refers to the open file."""
-    try:
-        there = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - with every batch: a Path costs twice as much
-    except FileNotFoundError:
-        return False
-    return os.path.samestat(there, os.fstat(fd))
-
-
-def _sync_folder(path: Path) -> None:
-    """Sync a folder after a rename or creation, where the system supports it."""
-    with suppress(OSError):
-        fd = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
 
 
 def _damaged(what: str) -> str:

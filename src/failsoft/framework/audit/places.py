@@ -6,6 +6,7 @@ one server cannot write the log of another, see `is_known_log`.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -35,6 +36,19 @@ _FIRST_PAUSE_S = 0.0002
 _LONGEST_PAUSE_S = 0.02
 _HELD = "another process holds it"
 _NOT_OURS = "it is not what was written there, or was sealed with another key"
+_REASONS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the quota of disk space is used up",
+    errno.EFBIG: "the file may not grow any more",
+    errno.EROFS: "the disk is read-only",
+    errno.EACCES: "access is denied",
+    errno.EPERM: "access is denied",
+    errno.ENOENT: "its folder does not exist",
+    errno.ENOTDIR: "its folder does not exist",
+    errno.EISDIR: "it is a folder",
+    errno.ELOOP: "it is a link",
+    errno.EIO: "the disk has failed",
+}
 
 
 def default_key_file() -> Path:
@@ -262,3 +276,27 @@ def lock(fd: int, until: float, *, shared: bool = False, clock: Callable[[], flo
 def unlock(fd: int) -> None:
     """Release the lock."""
     fcntl.flock(fd, fcntl.LOCK_UN)
+
+
+def reason_of(error: OSError) -> str:
+    """Return why a file could not be written, by errno and without a path."""
+    return _REASONS.get(error.errno or 0) or f"the system says {errno.errorcode.get(error.errno or 0, 'error')}"
+
+
+def is_at(path: str, fd: int) -> bool:
+    """Return whether the path still refers to the open file."""
+    try:
+        there = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - with every batch: a Path costs twice as much
+    except FileNotFoundError:
+        return False
+    return os.path.samestat(there, os.fstat(fd))
+
+
+def sync_folder(path: Path) -> None:
+    """Sync a folder after a rename or creation, where the system supports it."""
+    with suppress(OSError):
+        fd = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)

@@ -9,8 +9,9 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -136,6 +137,8 @@ class Scan:
     """The number of the first entry that was read."""
     before: Head = field(default=BEGINNING, init=False)
     """The end that it follows."""
+    began_at: float = field(default=float("inf"), init=False)
+    """When it was written, in seconds since the epoch; infinite if it does not say."""
     closed: set[Head] = field(default_factory=set, init=False)
     """The ends that checkpoints record."""
 
@@ -151,6 +154,8 @@ class Scan:
             raise BadLine(_ANOTHER)
         if self.first is None:
             self.first, self.before = head.seq, Head(head.seq - 1, entry["prev"])
+            with suppress(KeyError, TypeError, ValueError):
+                self.began_at = datetime.fromisoformat(entry["timestamp"]).timestamp()
         self.closed |= checkpoint_ends(entry)
         self.head = head
         self.lines += 1

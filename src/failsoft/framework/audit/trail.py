@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from failsoft.framework.audit.chain import Head, Seal
+from failsoft.framework.audit.keeping import Keeping
 from failsoft.framework.audit.log_file import LogFile
 from failsoft.framework.audit.places import STATE, HeadFile, NotWritten, default_head, default_key_file, key_from
 from failsoft.framework.audit.reading import newest, segments
@@ -68,9 +69,12 @@ class AuditLog:
         max_bytes: A file of this size is rotated; the chain continues in a new file.
         head_path: The file of the chain's head; by default, or as `state:`, in the user's state folder.
         wait_s: How long a call waits for its entry, in seconds: for the lock and for the disk.
+        keep_days: How long entries are kept at least, in days, with a rotation every day; None keeps them for ever.
+        keep_bytes: The most bytes of rotated files that are kept; None keeps them all.
+        archive: Where files move to that are not kept; None deletes them.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - keyword-only except the first
         self,
         path: Path | str,
         *,
@@ -79,6 +83,9 @@ class AuditLog:
         max_bytes: int = 16 * 1024 * 1024,
         head_path: Path | str | None = None,
         wait_s: float = 5.0,
+        keep_days: float | None = None,
+        keep_bytes: int | None = None,
+        archive: Path | str | None = None,
     ) -> None:
         self.path = Path(path).absolute()
         kept_key = None if key_file is None else Path(key_file).absolute()
@@ -90,6 +97,8 @@ class AuditLog:
         protected_files.add(self, default_key_file().parent, kind="tree")
         protected_files.add(self, kept_key or default_key_file())
         self._max_bytes = max_bytes
+        self._keeping = Keeping(keep_days, keep_bytes, None if archive is None else Path(archive).absolute())
+        protected_files.add(self, *filter(None, [self._keeping.archive]), kind="tree")
         self._wait_s = wait_s
         self._no_answer = NotWritten(f"the disk did not answer within {wait_s:g} seconds")
         self.fault = ""
@@ -111,6 +120,9 @@ class AuditLog:
             max_bytes=settings.audit_max_bytes,
             head_path=settings.audit_head_path,
             wait_s=settings.audit_wait_s,
+            keep_days=settings.audit_keep_days,
+            keep_bytes=settings.audit_keep_bytes,
+            archive=settings.audit_archive,
         )
 
     async def record(self, facts: Mapping[str, Any]) -> None:
@@ -265,7 +277,7 @@ class AuditLog:
 
     def _new_file(self) -> LogFile:
         head = HeadFile(self._head_path, self._seal)
-        return LogFile(self.path, seal=self._seal, head=head, max_bytes=self._max_bytes)
+        return LogFile(self.path, seal=self._seal, head=head, max_bytes=self._max_bytes, keeping=self._keeping)
 
 
 def _typed(refused: NotWritten) -> AuditLogFailed | AuditLockFailed:

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from failsoft.framework.audit.chain import BEGINNING, BadLine, Head, KeyUnusable, Seal
+from failsoft.framework.audit.chain import BEGINNING, BadLine, Head, LogUnusable, Seal
 from failsoft.framework.audit.places import HeadFile, NotWritten, default_head, key_from, lock, unlock
 from failsoft.framework.audit.reading import Scan, lines_of, segments
 from failsoft.framework.files import opened_regular
@@ -93,7 +93,9 @@ def verify(
     verdict = Verification()
     try:
         return _verify(path, verdict, key, head_path)
-    except KeyUnusable as error:
+    except FileNotFoundError:  # a file that is kept no longer went meanwhile
+        return _verify(path, Verification(), key, head_path)
+    except LogUnusable as error:
         verdict.broken = Broken(path.name, None, str(error))
         return verdict
 

@@ -37,12 +37,15 @@ class Memory:
 
     def fail(self, caller: str, arguments: Any, code: str, wait_s: float | None = None, **given: Any) -> Any:
         """Return what a failure is told, and its wait; it began now if nothing else is given."""
-        begun = self.tool.begun(caller, "buy", arguments)
-        return self.tool.failed(begun, code, given.get("began_at", self.now), wait_s)
+        return self.tool.failed(self.begun(caller, arguments), code, given.get("began_at", self.now), wait_s)
 
     def succeed(self, caller: str, arguments: Any) -> None:
         """Let a call succeed."""
-        self.tool.succeeded(self.tool.begun(caller, "buy", arguments))
+        self.tool.succeeded(self.begun(caller, arguments))
+
+    def begun(self, caller: str, arguments: dict[str, Any]) -> Any:
+        """Begin a call."""
+        return self.tool.begun(self.tool.digest(caller, "buy", arguments), arguments)
 
     def advise(self, arguments: Any, code: str = "OUTAGE", wait_s: float | None = None, **given: Any) -> None:
         """Name a call of the same tool as the next step of the first caller."""
@@ -66,7 +69,7 @@ def test_identical_failures_are_counted_as_the_model_counts_them(acts: list[Any]
         if kind == "wait":
             memory.now += pause_s
         elif kind == "succeed":
-            memory.succeed(caller, dict(reversed(arguments.items())))
+            memory.succeed(caller, dict(reversed(list(arguments.items()))))
             for other in CODES:
                 model.pop((caller, number, other), None)
         else:
@@ -95,7 +98,7 @@ def test_identical_failures_are_counted_as_the_model_counts_them(acts: list[Any]
 def test_waits_double_from_one_failure_to_the_next_and_are_never_shorter_than_asked(
     asked_s: list[float | None], advised_s: list[float | None]
 ) -> None:
-    memory, told = Memory(), []
+    memory, told = Memory(), list[float | None]()
     for wait_s in asked_s:
         told.append(memory.fail("local", {"n": 1}, "OUTAGE", wait_s)[1])
         memory.now += told[-1] or 0.0  # an obedient caller

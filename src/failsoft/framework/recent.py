@@ -44,20 +44,19 @@ class RecentCalls:
     """
 
     def __init__(self, recent: Recent) -> None:
-        self._recent, self._lock, self._clock, self._digest = recent, recent.lock, recent.clock, recent.digest
+        self._recent, self._lock, self._clock, self.digest = recent, recent.lock, recent.clock, recent.digest
         self._codes: set[str] = set()
         self.failures: dict[tuple[int, str], Failures] = {}
         """By the digest of the call, and the code."""
         self.steps: dict[tuple[int, frozenset[type]], Step] = {}
         """By the digest of the call that they are, and the types of its arguments."""
 
-    def begun(self, caller: str, tool: str, arguments: Mapping[str, Any]) -> Begun:
+    def begun(self, digest: int | None, arguments: Mapping[str, Any]) -> Begun:
         """Return a call that begins, and take the step that it is."""
-        digest = self._digest(caller, tool, arguments)
-        step = None
-        if digest is not None and self.steps:
-            with self._lock:
-                step = self.steps.pop((digest, _types(arguments)), None)
+        if digest is None:
+            return digest, None
+        with self._lock:
+            step = self.steps.pop((digest, _types(arguments)), None)
         if step is None:
             return digest, None
         code, _, until = step
@@ -130,7 +129,7 @@ class RecentCalls:
             began_at: When the call that failed began.
             wait_s: The wait that was advised, in seconds.
         """
-        digest = self._digest(caller, tool, arguments)
+        digest = self.digest(caller, tool, arguments)
         if digest is None:
             return
         now, key = self._clock(), (digest, _types(arguments))

@@ -286,4 +286,6 @@ def begun(call: Call, params: Mapping[str, Any]) -> Begun | None:
     """Return what is remembered of a call with the arguments as received; None if a handler makes the call."""
     if running_call() is not None:
         return None
-    return call.bound.recent.begun(call.scope.principal or LOCAL_PRINCIPAL, call.bound.name, params)
+    recent = call.bound.recent
+    digest = recent.digest(call.scope.principal or LOCAL_PRINCIPAL, call.bound.name, params)
+    return recent.begun(digest, params) if recent.steps else (digest, None)

@@ -58,7 +58,7 @@ DECLARED: dict[str, dict[str, Any]] = {
 }
 LOOKS = {"a look": "look", "a look for others": "look_by_number", "no look": None}
 EFFECTS = {"unknown": "It is unknown whether anything was changed.", "applied": "Something was changed."}
-NOT_AGAIN = "Do not send the whole call again, not even corrected"
+NOT_AGAIN = "Do not send the whole call again, even corrected; send only what was surely not done"
 SAME_KEY = "he same call with the same key is safe"
 
 
@@ -137,7 +137,7 @@ def shop(declared: str, shown: str, *, is_audited: bool) -> Any:
             """Look for an order by a number."""
             return number
 
-    return Shop(runtime=quiet_runtime())
+    return Shop(runtime=quiet_runtime(repeats="off"))
 
 
 async def failures(case: Case) -> list[Failure]:
@@ -160,6 +160,7 @@ def held(case: Case, failure: Failure, *, is_repeatable: bool) -> None:
         assert "Nothing was changed." in text
         assert not any(words in said for words in (NOT_AGAIN, SAME_KEY, *EFFECTS.values()) for said in (text, message))
         return
+    assert case.cause != "large" or is_repeatable or "narrow the request" not in text
     is_keyed = case.is_keyed and is_repeatable
     is_repeated = when == "after_delay" or (when == "after_fix" and case.is_idempotent)
     for said in (text, message):
@@ -169,13 +170,12 @@ def held(case: Case, failure: Failure, *, is_repeatable: bool) -> None:
         assert (f"{NOT_AGAIN}." in said) == (not is_keyed and not is_repeated)
         assert is_repeated or case.cause == "undecided" or "call `write` again" not in said
         assert is_repeated or not any(words in said for words in ("Correct ", "Add ", "Change "))
-    if case.look == "no look" or is_repeated:
-        assert step is None or (is_repeated and step.tool == "write")
-    elif case.look == "a look":
+    if case.look != "a look" or (is_repeated and case.is_idempotent):
+        assert (None if step is None else step.tool) in ({"write"} if when == "after_delay" else {None, "write"})
+        assert step is None or is_repeated
+    else:
         assert step is not None
         assert step.to_dict() == {"tool": "look", "arguments": {"order": "A-1"}}
-    else:
-        assert step is None
     look = LOOKS[case.look]
     is_next = step is not None and step.tool == look
     assert all((f"Check with `{look}`." in said) == (look is not None and not is_next) for said in (text, message))

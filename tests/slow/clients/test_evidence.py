@@ -71,8 +71,8 @@ WANTED: list[dict[str, Any]] = [
     {"code": "UNAVAILABLE", "effect": "unknown", "retry": {"when": "never"}, "next_step": None},
 ]
 UNKNOWN = (
-    "It is unknown whether anything was changed. Do not send the whole call again, not even corrected."
-    " The operator of this server has to look into this."
+    "It is unknown whether anything was changed. Do not send the whole call again, even corrected;"
+    " send only what was surely not done. The operator of this server has to look into this."
 )
 LINES: list[tuple[str, set[str]]] = [
     ("price was refused (INVALID_PARAM): ", {'Next: price {"item":"tea","currency":"USD"}'}),

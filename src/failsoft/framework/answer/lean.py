@@ -87,7 +87,8 @@ def _candidates(failure: Failure, headline: str) -> Iterator[str]:
 def _hints(failure: Failure, headline: str) -> Iterator[str]:
     """Yield the class's hints where nothing more specific says what to do; they stand for it in `suggestions`."""
     is_said = failure.retry.when == "after_fix" and failure.remedy
-    if is_said or isinstance(failure.exception, InvalidParameter):  # its message says what is expected
+    is_forbidden = failure.retry.when != failure.exception.retry  # then they say how to repeat what must not be
+    if is_said or is_forbidden or isinstance(failure.exception, InvalidParameter):  # its message says what is expected
         return
     said = [item for item in failure.suggestions if item in failure.hints and item not in headline]
     if said:

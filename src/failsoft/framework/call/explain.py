@@ -69,7 +69,7 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
     found = _NO_CANDIDATES
     if error.suggestions or guesses:
         found = candidates(error, guesses, call.told.failed_reference, call.params)
-    hints = error.rendered_hints() if retry.when == error.retry else ()  # else they say how to repeat what must not be
+    hints = error.rendered_hints()
     own = found.suggestions
     shown = list(dict.fromkeys(own if own or violations or step else hints))[:_SUGGESTIONS_AT_MOST]
     limit = call.toolset.message_at_most

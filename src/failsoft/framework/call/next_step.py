@@ -70,11 +70,13 @@ def choose(error: ToolError, call: Call) -> NextCall:
     effect, dropped = call.effect_of(error), ""
     left_open: tuple[str, ...] = ()
     retry = retry_of(error, forbids_repeat=could_do_twice(effect, is_repeatable=is_repeatable_by_caller(call)))
-    if effect != "none" and (retry.when == "never" or (retry.when == "after_fix" and not call.idempotent)):
-        step = _look_at_the_state(call)  # a corrected call would do the work twice, with a key of its own too
+    if effect != "none" and (retry.when == "never" or not call.idempotent):
+        step = _look_at_the_state(call)  # a corrected call does the work twice; one with the same key fails again
         own = error.next_step if error.retry == "never" else None
         if step is None and own is not None and own.tool != call.operation:  # such as a report about a crash
             step, dropped = _given(error, own, call, retry)
+        elif step is None and retry.when == "after_delay":
+            step, _ = _checked(call.operation, call.params, call)
         return NextCall(effect=effect, retry=retry, step=step, dropped=dropped)
     if error.next_step is not None:
         step, dropped = _given(error, error.next_step, call, retry)

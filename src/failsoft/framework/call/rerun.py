@@ -243,7 +243,7 @@ def retry_of(error: ToolError, *, forbids_repeat: bool) -> RetryAdvice:
 def repetition_of(call: Call, retry: RetryAdvice) -> str:
     """Return in words whether the caller may send a call again that has changed something, or may have (ADR 0024)."""
     if not is_repeatable_by_caller(call) or (retry.when == "never" and call.idempotency_key is None):
-        return "Do not send the whole call again, not even corrected"
+        return "Do not send the whole call again, even corrected; send only what was surely not done"
     same = "same call with the same key" if META_KEY in call.scope.meta else "same call"  # a derived key is not seen
     return f"The {same} is safe" if call.idempotent else f"Only the {same} is safe"
 

@@ -77,7 +77,6 @@ HOMES = {
         "TABLES, THIRD_PARTIES, is_refused, normalize, system_errors as system_errors_module"
     ),
     "failsoft.framework.normalize.http_status": "REFUSALS, STATUSES, from_status, parse_wait, reset_wait, retry_after",
-    "failsoft.framework.normalize.reasons": "with_reason",
     "failsoft.framework.offers": "UriTemplate",
     "failsoft.framework.plugins": "installed_points",
     "failsoft.framework.recent": "Recent",

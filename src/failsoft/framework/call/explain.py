@@ -65,7 +65,7 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
     error_id = error_id or new_id()
     detail = settings.detail_level
     faults = error.violations[:_VIOLATIONS_AT_MOST]
-    violations, guesses = without_guesses(faults, bound.name_kinds) if faults else (faults, [])
+    violations, guesses = without_guesses(once_each(faults), bound.name_kinds) if faults else (faults, [])
     found = _NO_CANDIDATES
     if error.suggestions or guesses:
         found = candidates(error, guesses, call.told.failed_reference, call.params)
@@ -94,7 +94,6 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
         violations = _rewritten(violations, texts[after_hints:])
     if "suggestions" in error.content_fields:
         suggestions = [bounded(text, _TEXT_AT_MOST) for text in shown]
-    counted = once_each(violations)
     return Failure(
         message=message,
         headline=headline,
@@ -116,8 +115,8 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
         hints=hints,
         next_step=step,
         dropped_step=chosen.dropped,
-        violations=collapsed(counted),
-        faults=len(counted) if len(faults) == len(error.violations) else len(once_each(error.violations)),
+        violations=collapsed(violations),
+        faults=len(violations) if len(faults) == len(error.violations) else len(once_each(error.violations)),
         details=redact(withhold_contents(json_safe(error.all_details()))) or None if detail != "minimal" else None,
         cause=_cause(error, withheld=settings.detail is None) if detail == "full" else None,
         stack_trace=_stack(error) if settings.debug_stack else None,

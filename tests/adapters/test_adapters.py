@@ -229,6 +229,13 @@ async def test_an_unknown_tool_is_the_protocols_error_with_the_closest_name(libr
     assert "get_order" in raised.value.error.message
 
 
+async def test_of_an_unknown_tool_those_that_take_its_arguments_are_listed_first(library):
+    async with connected(library) as client:
+        with pytest.raises(MCPError) as raised:
+            await client.call("look_something_up", {"order_id": 7})
+    assert raised.value.error.data["tools"][0] == "get_order"
+
+
 async def test_an_unknown_tool_is_not_taken_for_one_that_means_something_else(library):
     async with connected(library) as client:
         for name in ("set_order", "get_orders_2", "reblocks"):

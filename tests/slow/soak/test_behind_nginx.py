@@ -40,7 +40,7 @@ class Page:
         port, *self._ports = stack.enter_context(reserved_ports(3))
         settings = {"FAILSOFT_STATE_URL": f"sqlite:{folder}/state.db", "FAILSOFT_SHUTDOWN_GRACE_S": "60"}
         settings |= {"BEGUN": str(self._begun), "GATE": str(self.gate), "FAILSOFT_ALLOWED_HOSTS": HOST}
-        self.replicas = []
+        self.replicas: list[Replica] = []
         for one in self._ports:
             self.replicas.append(Replica("--port", str(one), **settings))
             stack.callback(self.replicas[-1].close)

@@ -58,10 +58,7 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
     chosen = choose(error, call) if chosen is None else chosen
     effect, retry, step = chosen.effect, chosen.retry, chosen.step
     if chosen.dropped and error.next_step is not None:
-        tool = bounded(error.next_step.tool, _CANDIDATE_AT_MOST)
-        text = f"the next step `{tool}` of {type(error).__name__} was dropped: {chosen.dropped}"
-        report_mistake(text, error=error, operation=bound.name, is_known=error.code in bound.dropped_steps)
-        bound.dropped_steps.add(error.code)
+        _report_dropped(error, error.next_step.tool, call, why=chosen.dropped)
     error_id = error_id or new_id()
     detail = settings.detail_level
     faults = error.violations[:_VIOLATIONS_AT_MOST]
@@ -129,6 +126,14 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
         sent=call.params,
         toolset_facts=_toolset_facts(error, call),
     )
+
+
+def _report_dropped(error: ToolError, tool: str, call: Call, *, why: str) -> None:
+    """Tell the author, once for each operation and code, that the next step of an error was not sent."""
+    text = f"the next step `{bounded(tool, _CANDIDATE_AT_MOST)}` of {type(error).__name__} was dropped: {why}"
+    known = call.bound.dropped_steps
+    report_mistake(text, error=error, operation=call.bound.name, is_known=error.code in known)
+    known.add(error.code)
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ import pytest
 from failsoft import (
     BaseTool,
     CallContext,
+    DocumentNotFound,
     Failure,
     NotFound,
     RateLimited,
@@ -53,6 +54,11 @@ class Store(BaseTool):
         if not self.is_up:
             raise RateLimited("The stock service allows 2 requests a second.", retry_after_seconds=2)
         return item_id
+
+    @operation(read_only=True)
+    async def find(self, path: str) -> str:
+        """Find a document."""
+        raise DocumentNotFound(path=path)
 
     @operation(read_only=True)
     async def crash(self) -> str:
@@ -148,6 +154,12 @@ async def test_the_third_failure_says_so_who_can_help_and_no_step_that_repeats_i
     fourth = await fail(store, name, **arguments)
     assert AGAIN.replace("three", "four") in fourth.message
     assert counted(store)[third.code] == 2
+
+
+async def test_what_an_error_suggests_is_still_said(store: Store) -> None:
+    texts = [store.operations["find"].wire.text(await fail(store, "find", path="a.md")) for _ in range(3)]
+    first, third = (text.splitlines() for text in (texts[0] or "", texts[2] or ""))
+    assert [line for line in third if line != AGAIN] == first
 
 
 async def test_an_effect_that_is_possible_stays_told(store: Store) -> None:

@@ -76,7 +76,7 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
     near = found.unsaid(headline, error, step) if found.names else ""
     advice = _advise(error, call, chosen, error_id)
     if chosen.times:
-        advice = _advise_again(advice, error, chosen, error_id)
+        advice = _advise_again(advice, error, chosen, error_id, has_hints=bool(shown))
     given = [f"{headline} {near}" if near else headline, *shown, *hints]
     for item in violations:
         given += (str(item.message), str(item.path))
@@ -185,12 +185,12 @@ def _after_effect(error: ToolError, call: Call, retry: RetryAdvice, step: NextSt
     return remedy, is_for_person
 
 
-def _advise_again(advice: _Advice, error: ToolError, chosen: NextCall, error_id: str) -> _Advice:
+def _advise_again(advice: _Advice, error: ToolError, chosen: NextCall, error_id: str, *, has_hints: bool) -> _Advice:
     """Return the advice after identical failures: it says how often, and who can help if nothing else does."""
     who, remedy, is_for_person = "", advice.remedy, advice.is_for_person
     if not is_for_person and error.actor != "caller":
         is_for_person, who = True, f"{_WHO.get(error.actor, _WHO['author'])}."
-    elif not remedy and chosen.step is None and chosen.retry.when != "after_delay":
+    elif not (has_hints or remedy or chosen.step is not None or chosen.retry.when == "after_delay"):
         who = "Repeating the call does not help."
     told = _with_id(who, error_id) if is_for_person and who else who
     said = " ".join(filter(None, (said_again(chosen.times), advice.said, told)))

@@ -21,7 +21,7 @@ _NAMED_AT_MOST = 3
 
 
 def too_large(
-    response: ToolResponse[Any], size_bytes: int, limit_bytes: int, schema: Mapping[str, Any] | None
+    response: ToolResponse[Any], size_bytes: int, limit_bytes: int, schema: Mapping[str, Any], *, is_read: bool
 ) -> ResultTooLarge:
     """Return the error for a response above the limit.
 
@@ -29,12 +29,13 @@ def too_large(
         response: The response.
         size_bytes: Its size.
         limit_bytes: The limit.
-        schema: The input schema of the operation, if it is a read that may be made again with other arguments.
+        schema: The input schema of the operation.
+        is_read: Whether the call changed nothing, so that it may be made again with other arguments.
     """
     parts = _parts_of(response.data)
     items = max((part for part in parts.values() if isinstance(part, (list, tuple))), key=len, default=())
     fitting = 0
-    if schema is not None and len(items) > 1 and not response.content:
+    if is_read and len(items) > 1 and not response.content:
         rest = {name: part for name, part in parts.items() if part is not items}
         fitting = _fitting(items, rest, size_bytes, limit_bytes)
     said = f"The result has {size_bytes} bytes, and at most {limit_bytes} can be sent."
@@ -43,7 +44,7 @@ def too_large(
             f"The result has {len(items)} items, of which {fitting} fit into the {limit_bytes} bytes that can be sent."
         )
     return ResultTooLarge(
-        message=said if schema is None else f"{said}{_how_to_narrow(schema)}",
+        message=f"{said}{_how_to_narrow(schema)}" if is_read else said,
         size_bytes=size_bytes,
         limit_bytes=limit_bytes,
         items=len(items) or None,

@@ -70,9 +70,7 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
     own = found.suggestions
     shown = list(dict.fromkeys(own if own or violations or step else hints))[:_SUGGESTIONS_AT_MOST]
     limit = call.toolset.message_at_most
-    headline = _sentence(error.message, limit)
-    if error.__cause__ is not None or error.__context__ is not None:
-        headline = f"{headline} {cause_told(error)}".rstrip()
+    headline = _what_failed(error, limit)
     near = found.unsaid(headline, error, step) if found.names else ""
     advice = _advise(error, call, chosen, error_id)
     if chosen.times:
@@ -269,6 +267,14 @@ def _toolset_facts(error: ToolError, call: Call) -> Mapping[str, Any] | None:
     except BaseException as broken:  # noqa: BLE001 - the failure itself is sent in any case
         log_broken(call, "A toolset's failure_facts failed", broken)
         return None
+
+
+def _what_failed(error: ToolError, limit: int) -> str:
+    """Return the message as a sentence, and the reason that a library gave for it."""
+    sentence = _sentence(error.message, limit)
+    if error.__cause__ is None and error.__context__ is None:
+        return sentence
+    return f"{sentence} {cause_told(error)}".rstrip()
 
 
 def _sentence(text: Any, limit: int) -> str:

@@ -247,13 +247,12 @@ def _succeeded(call: Call, value: Any) -> Success[Any]:
     response = Success(True, data, None, metadata, blocks, bound.wire)  # noqa: FBT003 - positional: half the cost
     limit = call.scope.max_response_bytes
     if limit is not None:
-        schema = bound.input_schema if call.read_only else None
         try:
             encoded = response.encode(limit)
         except TooLarge as found:
-            raise too_large(response, 2 * found.size_bytes, limit, schema) from None
+            raise too_large(response, 2 * found.size_bytes, limit, bound.input_schema, is_read=call.read_only) from None
         if encoded.size_bytes > limit:
-            raise too_large(response, encoded.size_bytes, limit, schema)
+            raise too_large(response, encoded.size_bytes, limit, bound.input_schema, is_read=call.read_only)
         if not encoded.is_faithful and not bound.result.admits(json_safe(data)):
             raise BadOutput
     return response

@@ -50,6 +50,9 @@ DEFAULTS = {
     "audit_key_file": None,
     "audit_head_path": None,
     "audit_max_bytes": 16 * 1024 * 1024,
+    "audit_keep_days": None,
+    "audit_keep_bytes": None,
+    "audit_archive": None,
     "audit_wait_s": 5.0,
     "recovery_file": None,
     "recovery": "",
@@ -99,6 +102,9 @@ ACCEPTED: dict[str, tuple[str, Any]] = {
     "audit_key_file": ("/run/secrets/audit", Path("/run/secrets/audit")),
     "audit_head_path": ("/mnt/audit.head", Path("/mnt/audit.head")),
     "audit_max_bytes": ("1000", 1_000),
+    "audit_keep_days": ("30", 30.0),
+    "audit_keep_bytes": ("1000", 1_000),
+    "audit_archive": ("/mnt/archive", Path("/mnt/archive")),
     "audit_wait_s": ("0.5", 0.5),
     "recovery_file": ("recovery.toml", Path("recovery.toml")),
     "recovery": ("defaults.retry = false", "defaults.retry = false"),
@@ -114,6 +120,8 @@ ACCEPTED: dict[str, tuple[str, Any]] = {
 REFUSED = {
     "audit_key": "hunter2",
     "audit_max_bytes": "10",
+    "audit_keep_days": "0",
+    "audit_keep_bytes": "10",
     "audit_wait_s": "0",
     "header_timeout_s": "0",
     "body_timeout_s": "-1",
@@ -185,7 +193,15 @@ def test_a_bad_value_names_the_variable_and_is_not_repeated(name: str) -> None:
 
 def test_only_settings_that_take_any_text_have_no_bad_value() -> None:
     assert DEFAULTS.keys() - REFUSED.keys() == {
-        *("allowed_hosts", "audit_head_path", "audit_key_file", "audit_path", "recovery", "recovery_file"),
+        *(
+            "allowed_hosts",
+            "audit_archive",
+            "audit_head_path",
+            "audit_key_file",
+            "audit_path",
+            "recovery",
+            "recovery_file",
+        ),
     }
 
 

@@ -10,6 +10,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, BeforeValidator, SecretStr
 from pydantic_settings import NoDecode, SettingsError
 
+from failsoft.framework.errors.corrections import closest_name
+from failsoft.framework.text import bounded
+
 SHARED_HOLDER = "bearer"
 """The principal of all callers that use FAILSOFT_AUTH_TOKEN, which has no name of its own."""
 _TOKEN_AT_LEAST = 8
@@ -139,3 +142,14 @@ NamedTokens: TypeAlias = Annotated[SecretStr, AfterValidator(_checked_tokens)]
 LogLevel: TypeAlias = Annotated[
     Literal["TRACE", "DEBUG", "INFO", "SUCCESS", "WARNING", "ERROR", "CRITICAL"], BeforeValidator(_upper)
 ]
+
+
+def misnamed(cls: Any, given: Mapping[str, Any]) -> list[str]:
+    """Return a sentence about each unknown name, which pydantic would ignore; names with `_` are pydantic's own."""
+    known = {*cls.model_fields, *(variable for variables in cls.variables().values() for variable in variables)}
+    strange = [name for name in given if name not in known and not name.startswith("_")]
+    closest = {name: closest_name(name, cls.model_fields) for name in strange}
+    return [
+        f"there is no setting '{bounded(name)}'" + (f", did you mean '{match}'?" if match else "")
+        for name, match in closest.items()
+    ]

@@ -21,9 +21,9 @@ from failsoft.framework.setting_types import (
     StateAddress,
     WebAddress,
     accepted,
+    misnamed,
     undecoded,
 )
-from failsoft.framework.text import bounded
 
 PREFIX = "FAILSOFT_"
 """The prefix of all variables."""
@@ -52,7 +52,7 @@ class EnvironmentSettings(BaseSettings):
     if not TYPE_CHECKING:  # type checkers know the names by the fields
 
         def __init__(self, **given: Any) -> None:
-            faults = _misnamed(type(self), given)
+            faults = misnamed(type(self), given)
             if not faults:
                 try:
                     super().__init__(**given)
@@ -96,17 +96,6 @@ def unknown_variables(
     tails = {variable.removeprefix(PREFIX): variable for variable in sorted(known)}
     closest = {name: closest_name(name.upper().removeprefix(PREFIX), tails) for name in strange}
     return {name: tails[match] if match else "" for name, match in closest.items()}
-
-
-def _misnamed(cls: type[EnvironmentSettings], given: Mapping[str, Any]) -> list[str]:
-    """Return a sentence about each unknown name, which pydantic would ignore; names with `_` are pydantic's own."""
-    known = {*cls.model_fields, *(variable for variables in cls.variables().values() for variable in variables)}
-    strange = [name for name in given if name not in known and not name.startswith("_")]
-    closest = {name: closest_name(name, cls.model_fields) for name in strange}
-    return [
-        f"there is no setting '{bounded(name)}'" + (f", did you mean '{match}'?" if match else "")
-        for name, match in closest.items()
-    ]
 
 
 def _explained(cls: type[EnvironmentSettings], fault: Mapping[str, Any], given: Mapping[str, Any]) -> str:
@@ -261,10 +250,7 @@ class Settings(EnvironmentSettings):
         default=16 * 1024 * 1024, ge=1_000, description="A file of the audit log of so many bytes is put aside."
     )
     audit_keep_days: float | None = Field(
-        default=None,
-        gt=0,
-        le=36_500,
-        description="Days that entries of the audit log are kept, at least; unset: for ever.",
+        default=None, gt=0, le=36_500, description="Days that audit entries are kept at least; unset: for ever."
     )
     audit_keep_bytes: int | None = Field(
         default=None, ge=1_000, description="Bytes of files put aside that the audit log keeps; unset: all of them."

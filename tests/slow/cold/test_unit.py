@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shlex
@@ -9,12 +10,15 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from ctypes.util import find_library
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 
+from tests.server.http.process.ledger import call
 from tests.slow.cold.test_container import CAN_CONFINE, DROPPED, ROOT, address_of
 
 CONFINED = f"""
@@ -23,6 +27,20 @@ mount -o remount,ro,bind / || exit 99
 for folder in "$STATE" "$LOGS" "$TMPDIR"; do mount -t tmpfs tmpfs "$folder" && chmod 777 "$folder" || exit 99; done
 {DROPPED}
 """
+
+
+async def _asked(url: str) -> Any:
+    async with httpx2.AsyncClient(base_url=url, timeout=60) as client:
+        return await call(client, "get_book", {"title": "Duna"})
+
+
+def _metrics_of_both(url: str) -> str:
+    """Return the metrics once both workers serve."""
+    until = time.monotonic() + 60
+    while "\nmcp_workers 2.0\n" not in (metrics := httpx2.get(f"{url}/metrics", timeout=60).text):
+        assert time.monotonic() < until, metrics
+        time.sleep(0.05)
+    return metrics
 
 
 @pytest.mark.skipif(
@@ -57,14 +75,12 @@ def test_the_unit_forbids_nothing_that_the_server_needs(tmp_path: Path) -> None:
             url = address_of(process)
             status = Path(f"/proc/{process.pid}/status").read_text()
             assert re.findall(r"^(?:NoNewPrivs|Seccomp):\t(\d)$", status, re.MULTILINE) == ["1", "2"]
-            calls = [sys.executable, "-m", "failsoft", "call", "get_book", "title=Duna", "--url", url]
-            answer = subprocess.run(calls, capture_output=True, text=True, timeout=60, check=False)
-            assert '"BOOK_NOT_FOUND"' in answer.stdout
+            answer = asyncio.run(_asked(url))
+            assert answer["error"]["code"] == "BOOK_NOT_FOUND"
             inside = Path(f"/proc/{process.pid}/root")
             assert '"BOOK_NOT_FOUND"' in (inside / folders["LOGS"].relative_to("/") / "audit.jsonl").read_text()
             assert (inside / folders["STATE"].relative_to("/") / "state.db").exists()
-            metrics = httpx2.get(f"{url}/metrics", timeout=60).text
-            assert re.search(r"^mcp_workers 2\.0$", metrics, re.MULTILINE)
+            metrics = _metrics_of_both(url)
             assert re.search(r"^mcp_audit_failures_total 0\.0$", metrics, re.MULTILINE)
             assert len(re.findall(r"^process_start_time_seconds\{.*\} 1", metrics, re.MULTILINE)) == 2
         finally:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
-import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, ExitStack
@@ -19,6 +20,7 @@ from tests.ports import reserved_ports
 from tests.programs.nginx import HOST, serving_page
 from tests.server.http.process.ledger import Serving, call
 from tests.server.processes import BOUND_S
+from tests.zygote import program_of
 
 AT_ONCE = 12
 Answer = tuple[str, int]
@@ -28,7 +30,6 @@ Task = asyncio.Task[Answer]
 class Replica(Serving):
     """`failsoft serve --workers 2` with the tools of the page's `library.py`, which wait and leave lines in a file."""
 
-    python = sys.executable  # whose children are its workers
     program = ("-m", "failsoft", "serve", "--app", "tests.slow.soak.page_library:Library", "--workers", "2")
 
 
@@ -46,6 +47,7 @@ class Page:
             stack.callback(self.replicas[-1].close)
         for replica in self.replicas:
             replica.url()
+            processes_of(replica)
         self._trusting = stack.enter_context(serving_page(nginx, folder, port, self._ports))
         self._url = f"https://127.0.0.1:{port}"
 
@@ -79,9 +81,12 @@ class Page:
 
 
 def processes_of(replica: Replica) -> list[int]:
-    """Return the processes of a replica, the main one first, so that it starts no worker anew."""
-    main = replica.process.pid
-    return [main, *map(int, Path(f"/proc/{main}/task/{main}/children").read_text().split())]
+    """Return the processes of a replica once both workers have started, the main one first: it starts no others."""
+    until = time.monotonic() + BOUND_S
+    while len(logged := re.findall(r'"event":"worker_started","pid":(\d+)', "".join(replica.errors))) < 2:
+        assert time.monotonic() < until, replica.errors
+        time.sleep(0.02)
+    return [program_of(process) for process in (replica.process.pid, *map(int, logged))]
 
 
 async def asked(client: httpx2.AsyncClient, tool: str, title: str) -> Answer:

@@ -58,7 +58,7 @@ DECLARED: dict[str, dict[str, Any]] = {
 }
 LOOKS = {"a look": "look", "a look for others": "look_by_number", "no look": None}
 EFFECTS = {"unknown": "It is unknown whether anything was changed.", "applied": "Something was changed."}
-NOT_AGAIN = "Do not send the whole call again, even corrected; send only what was surely not done"
+NOT_AGAIN = "Do not send the whole call again"
 SAME_KEY = "he same call with the same key is safe"
 
 
@@ -167,7 +167,7 @@ def held(case: Case, failure: Failure, *, is_repeatable: bool) -> None:
         assert EFFECTS[failure.effect] in said
         assert (SAME_KEY in said) == is_keyed
         assert (f"Only t{SAME_KEY}" in said) == (is_keyed and not case.is_idempotent)
-        assert (f"{NOT_AGAIN}." in said) == (not is_keyed and not is_repeated)
+        assert (NOT_AGAIN in said) == (not is_keyed and not is_repeated)
         assert is_repeated or case.cause == "undecided" or "call `write` again" not in said
         assert is_repeated or not any(words in said for words in ("Correct ", "Add ", "Change "))
     if case.look != "a look" or (is_repeated and case.is_idempotent):
@@ -177,8 +177,8 @@ def held(case: Case, failure: Failure, *, is_repeatable: bool) -> None:
         assert step is not None
         assert step.to_dict() == {"tool": "look", "arguments": {"order": "A-1"}}
     look = LOOKS[case.look]
-    is_next = step is not None and step.tool == look
-    assert all((f"Check with `{look}`." in said) == (look is not None and not is_next) for said in (text, message))
+    is_told = look is not None and not (case.is_idempotent and (is_repeated or is_keyed))
+    assert all((f"`{look}` shows" in said) == is_told for said in (text, message))
     if when == "never" and step is None:
         assert failure.error_id in text
         assert failure.error_id in message

@@ -38,10 +38,11 @@ _SENT_AT_MOST = 200
 _WHO = {
     "operator": "The operator of this server has to fix this",
     "author": "The author of this tool has to fix this",
-    "person": "A person has to decide or grant this",
+    "person": "A person has to grant this",
     "framework": "The operator of this server has to look into this",
 }
 _NO_CANDIDATES = Candidates()
+_RENEWAL = "A person has to renew the access"
 _PREREQUISITES = frozenset({"precondition_failed", "unauthenticated"})
 
 
@@ -156,7 +157,8 @@ def _advise(error: ToolError, call: Call, chosen: NextCall, error_id: str) -> _A
     retry, step = chosen.retry, chosen.step
     again = f"call `{call.operation}` again in {retry.wait_in_words}." if retry.when == "after_delay" else ""
     if chosen.effect != "none":
-        repetition = repetition_of(call, retry)
+        verifier = verifier_of(call)
+        repetition = repetition_of(call, retry, chosen.effect, None if verifier is None else verifier.name)
         remedy, is_for_person = _after_effect(error, call, retry, step)
         told = _with_id(remedy, error_id) if is_for_person else remedy
         said = f"{EFFECTS[chosen.effect]}. {repetition}{f': {again}' if again else '.'} {told}".rstrip()
@@ -173,13 +175,9 @@ def _after_effect(error: ToolError, call: Call, retry: RetryAdvice, step: NextSt
     """Return how to find out what was changed, or who can; arguments are corrected only where that is safe."""
     remedy, is_for_person = "", False
     if retry.when == "never" and (step is None or _is_to_be_mended(error)):
-        remedy, is_for_person = f"{_WHO.get(error.actor, 'A person has to look into this')}.", True
+        remedy, is_for_person = _who(error, "A person has to look into this"), True
     elif retry.when == "after_fix" and (call.idempotent or isinstance(error, UNDECIDED)):
         remedy, is_for_person = _after_fix(error, call, None if isinstance(error, UNDECIDED) else step)
-    verifier = verifier_of(call)
-    if verifier is not None:
-        is_next = step is not None and step.tool == verifier.name
-        remedy = f"{'Check the state first.' if is_next else f'Check with `{verifier.name}`.'} {remedy}".rstrip()
     return remedy, is_for_person
 
 
@@ -187,7 +185,7 @@ def _advise_again(advice: _Advice, error: ToolError, chosen: NextCall, error_id:
     """Return the advice after identical failures: it says how often, and who can help if nothing else does."""
     who, remedy, is_for_person = "", advice.remedy, advice.is_for_person
     if not is_for_person and error.actor != "caller":
-        is_for_person, who = True, f"{_WHO.get(error.actor, _WHO['author'])}."
+        is_for_person, who = True, _who(error)
     elif not (has_hints or remedy or chosen.step is not None or chosen.retry.when == "after_delay"):
         who = "Repeating the call does not help."
     told = _with_id(who, error_id) if is_for_person and who else who
@@ -220,7 +218,13 @@ def _never(error: ToolError, step: NextStep | None) -> tuple[str, bool]:
         return ("" if error.category == "permission_denied" else "Repeating the call does not help."), False
     if error.actor == "person" and "person has to" in error.message.lower():
         return "", True
-    return f"{_WHO.get(error.actor, _WHO['author'])}.", True
+    return _who(error), True
+
+
+def _who(error: ToolError, otherwise: str = _WHO["author"]) -> str:
+    """Return who has to act."""
+    is_login = error.category == "unauthenticated" and error.actor == "person"
+    return f"{_RENEWAL if is_login else _WHO.get(error.actor, otherwise)}."
 
 
 def _is_to_be_mended(error: ToolError) -> bool:
@@ -235,7 +239,7 @@ def _after_fix(error: ToolError, call: Call, step: NextStep | None) -> tuple[str
         is_other = error.category == "unsupported" or "repeat the call" in error.message
         return (f"After the next step, call `{call.operation}` again." if is_prepared and not is_other else ""), False
     if error.actor == "person":
-        return f"A person has to renew the access, then call `{call.operation}` again.", True
+        return _RENEWAL + ".", True
     if error.violations and error.violations[0].line is not None:
         return f"Correct the file, then call `{call.operation}` again.", False
     if error.violations:

@@ -240,12 +240,23 @@ def retry_of(error: ToolError, *, forbids_repeat: bool) -> RetryAdvice:
     return RetryAdvice("after_delay", round(float(min(wait, _WAIT_AT_MOST_S)), 3) if makes_sense else DEFAULT_WAIT_S)
 
 
-def repetition_of(call: Call, retry: RetryAdvice) -> str:
-    """Return in words whether the caller may send a call again that has changed something, or may have (ADR 0024)."""
-    if not is_repeatable_by_caller(call) or (retry.when == "never" and call.idempotency_key is None):
+def repetition_of(call: Call, retry: RetryAdvice, effect: Effect, look: str | None) -> str:
+    """Return in words whether a call that has changed something, or may have, may be sent again (ADR 0024).
+
+    Args:
+        call: The call.
+        retry: When it may be repeated.
+        effect: What it has changed: `applied` or `unknown`.
+        look: The operation that shows what was done; None if there is none.
+    """
+    if is_repeatable_by_caller(call) and (retry.when != "never" or call.idempotency_key is not None):
+        same = "same call with the same key" if META_KEY in call.scope.meta else "same call"  # a derived key is unseen
+        safe = f"The {same} is safe" if call.idempotent else f"Only the {same} is safe"
+        return safe if look is None or call.idempotent else f"{safe}; `{look}` shows what was done"
+    if look is None:
         return "Do not send the whole call again, even corrected; send only what was surely not done"
-    same = "same call with the same key" if META_KEY in call.scope.meta else "same call"  # a derived key is not seen
-    return f"The {same} is safe" if call.idempotent else f"Only the {same} is safe"
+    shows = f": `{look}` shows what was done" if effect == "applied" else f" unless `{look}` shows that it was not done"
+    return f"Do not send the whole call again{shows}"
 
 
 def stop_reason_of(error: ToolError, call: Call, effect: Effect) -> StopReason:

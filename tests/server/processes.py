@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import queue
 import shutil
@@ -54,10 +55,11 @@ class Served:
         self._lines.put("")
 
     def wait_for(self, start: str) -> str:
-        """Return the rest of the first stderr line that starts so."""
+        """Return the rest of the first stderr line, or message of a JSON line, that starts so."""
         while line := self._lines.get(timeout=BOUND_S):
-            if line.startswith(start):
-                return line.removeprefix(start).strip()
+            said = json.loads(line).get("message", "") if line.startswith('{"') else line
+            if said.startswith(start):
+                return str(said.removeprefix(start).strip())
         pytest.fail(f"the server ended without saying {start!r}: {self.errors}")
 
     def open_gate(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -175,6 +175,18 @@ def value_at(arguments: Any, path: str) -> Any:
         return None
     item = arguments[int(step[:9])]
     return value_at(item, rest) if rest else item
+
+
+def leaves_of(tree: Any) -> Iterator[Any]:
+    """Yield every name and every scalar in a JSON tree."""
+    if isinstance(tree, (Mapping, list, tuple)):
+        for item in tree:
+            yield from leaves_of(item)
+        if isinstance(tree, Mapping):
+            for item in tree.values():
+                yield from leaves_of(item)
+    else:
+        yield tree
 
 
 def in_another_form(value: Any, kinds: frozenset[str], items: frozenset[str] = frozenset()) -> Any:

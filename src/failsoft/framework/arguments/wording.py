@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from failsoft.framework.arguments.accepted import NOTHING_KNOWN, Accepted, one_of, source_of
-from failsoft.framework.arguments.corrected import in_another_form
+from failsoft.framework.arguments.corrected import in_another_form, leaves_of
 from failsoft.framework.arguments.schemas import ALLOWED_AT_MOST
 from failsoft.framework.errors.corrections import Correction, correction, how_far
 from failsoft.framework.errors.violations import Reason, Violation
@@ -245,20 +245,8 @@ def _is_sendable(value: Any) -> bool:
     if isinstance(value, (list, dict)):
         text = str(value)
         fits = len(text) <= _JSON_AT_MOST and redact_text(text) == text and withhold_contents(value) == value
-        return fits and all(map(_is_printable, _leaves_of(value)))
+        return fits and all(map(_is_printable, leaves_of(value)))
     return value is not None and _is_json_scalar(value)
-
-
-def _leaves_of(value: Any) -> Iterator[Any]:
-    """Yield every name and every scalar in a JSON tree."""
-    if isinstance(value, (list, dict)):
-        for item in value:
-            yield from _leaves_of(item)
-        if isinstance(value, dict):
-            for item in value.values():
-                yield from _leaves_of(item)
-    else:
-        yield value
 
 
 def _is_printable(value: Any) -> bool:

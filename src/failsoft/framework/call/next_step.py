@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from failsoft.framework.answer.failure import RetryAdvice
 from failsoft.framework.answer.narrowing import LIMITS
-from failsoft.framework.arguments.corrected import corrected_call, value_at, with_value
+from failsoft.framework.arguments.corrected import corrected_call, leaves_of, value_at, with_value
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.checks import run_checks
 from failsoft.framework.call.rerun import could_do_twice, is_repeatable_by_caller, retry_of
@@ -153,23 +153,10 @@ def _guessed(bound: BoundOperation, arguments: Mapping[str, Any], error: ToolErr
     for name, kind in bound.name_kinds.items():
         if kind == "spelled" or name not in arguments:
             continue
-        own = set(map(str, _leaves(call.params))) if own is None else own
-        if any(isinstance(leaf, str) and leaf not in own for leaf in _leaves(arguments[name])):
+        own = set(map(str, leaves_of(call.params))) if own is None else own
+        if any(isinstance(leaf, str) and leaf not in own for leaf in leaves_of(arguments[name])):
             return name
     return ""
-
-
-def _leaves(tree: Any) -> Iterator[Any]:
-    """Yield the names and values in a JSON tree."""
-    if isinstance(tree, Mapping):
-        for name, value in tree.items():
-            yield name
-            yield from _leaves(value)
-    elif isinstance(tree, (list, tuple)):
-        for item in tree:
-            yield from _leaves(item)
-    else:
-        yield tree
 
 
 def _corrected(error: ToolError, call: Call, retry: RetryAdvice) -> NextStep | None:

@@ -105,6 +105,46 @@ class Shop(BaseTool):
 
         return str(await call.effect("both", run=both))
 
+    @operation(effects=True)
+    async def place_by_another_tool(self, order: str, call: CallContext) -> str:
+        """Place an order through another tool, which marks nothing."""
+
+        async def other() -> Any:
+            return (await self.place_unmarked(order=order)).unwrap()
+
+        return str(await call.effect("place", run=other))
+
+    @operation(effects=True)
+    async def place_and_look(self, order: str, call: CallContext) -> str:
+        """Place an order, and look whether it is there, in what is marked as one effect."""
+
+        async def both() -> Any:
+            await self._post()
+            async with httpx.AsyncClient(trust_env=False) as client:
+                return (await client.get(f"{self.base}/order")).raise_for_status()
+
+        return str(await call.effect("place", run=both))
+
+    @operation(effects=True)
+    async def place_again(self, order: str, call: CallContext) -> str:
+        """Place an order, and once more if that fails."""
+
+        async def twice() -> str:
+            try:
+                return await self._post()
+            except httpx.HTTPStatusError:
+                return await self._post()
+
+        return str(await call.effect("place", run=twice))
+
+    @operation(effects=True)
+    async def place_after_an_error(self, order: str, call: CallContext) -> str:
+        """Place an order where something else has failed before."""
+        try:
+            return {}[order]
+        except KeyError:
+            return str(await call.effect("place", run=self._post))
+
     @operation(read_only=True)
     async def get_order(self, order: str) -> str:
         """Return an order."""
@@ -148,7 +188,7 @@ def effect_of(response: ToolResponse[Any]) -> str:
     return response.error.effect if response.error is not None else "done"
 
 
-@pytest.mark.parametrize("name", ["place", "place_in_a_thread", "place_and_explain"])
+@pytest.mark.parametrize("name", ["place", "place_in_a_thread", "place_and_explain", "place_after_an_error"])
 async def test_a_refused_effect_has_changed_nothing(name: str) -> None:
     async with shop(*REFUSED) as (tool, _):
         assert {status: effect_of(await send(tool, name)) for status in REFUSED} == dict.fromkeys(REFUSED, "none")
@@ -175,6 +215,9 @@ async def test_a_refusal_says_nothing_of_a_handler_that_marks_no_effects() -> No
         ("reserve_and_place_knowingly", (201, 503)),
         ("place_two_at_once", (201, 422)),
         ("place_a_group", (201, 422)),
+        ("place_by_another_tool", (404,)),
+        ("place_and_look", (201, 404)),
+        ("place_again", (503, 409)),
     ],
 )
 async def test_a_refusal_says_nothing_of_what_was_done_beside_it(name: str, answers: tuple[int, ...]) -> None:

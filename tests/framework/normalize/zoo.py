@@ -53,7 +53,7 @@ SECRET = "hunter2-4711"
 
 
 def httpx_status(library: Any, status: int, **headers: str) -> BaseException:
-    request = library.Request("GET", f"http://localhost/{SECRET}")
+    request = library.Request("POST", f"http://localhost/{SECRET}")
     response = library.Response(status, headers=headers, request=request)
     try:
         response.raise_for_status()
@@ -92,7 +92,7 @@ def aws(code: str, status: int = 400, **headers: str) -> BaseException:
 
 def aiohttp_status(status: int, **headers: str) -> BaseException:
     url = URL(f"http://localhost/{SECRET}")
-    info = aiohttp.RequestInfo(url, "GET", {}, url)  # type: ignore[arg-type]
+    info = aiohttp.RequestInfo(url, "POST", {}, url)  # type: ignore[arg-type]
     return aiohttp.ClientResponseError(info, (), status=status, headers=headers)  # type: ignore[arg-type]
 
 

@@ -6,6 +6,7 @@ import asyncio
 import enum
 import functools
 import inspect
+import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Generator, Mapping
@@ -147,10 +148,11 @@ def _steps(call: Call, name: str, run: Step, probe: Step | None) -> Generator[St
             if "value" not in marked:
                 yield _OnLoop(functools.partial(record.mark, name, value=found))
             return found
+    handled = sys.exception()
     try:
         value = yield from _carried_out(call, name, run)
     except Exception as error:
-        if marked is None and (_says_none(error) or is_refused(error)):
+        if marked is None and (_says_none(error) or is_refused(error, handled)):
             _take_back(call, name, error)
         raise
     if record is not None:

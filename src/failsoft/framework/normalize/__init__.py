@@ -76,12 +76,24 @@ def cause_told(error: ToolError) -> str:
     return "" if isinstance(known, UnknownError) else as_cause(reason_of(known, cause), error.message)
 
 
-def is_refused(exc: BaseException) -> bool:
+def is_refused(exc: BaseException, since: BaseException | None = None) -> bool:
     """Return whether the exception is the answer of a service that did not do what was asked (`REFUSALS`).
 
-    A group is not: what ran beside the request may have been done.
+    A group is not: what ran beside the request may have been done. Nor is what came after another failure, such as that
+    of a first attempt, or the error of another call, which knows nothing of what else that call did.
+
+    Args:
+        exc: The exception.
+        since: The one that was handled before the request.
     """
-    return not issubclass(type(exc), BaseExceptionGroup) and normalize(exc).is_refusal
+    link: Any = exc
+    for _ in range(_WRAPPED_AT_MOST):
+        if issubclass(type(link), (BaseExceptionGroup, ToolError)) or not normalize(link).is_refusal:
+            return False
+        link = read(link, "__context__")
+        if link is None or link is since:
+            return True
+    return False
 
 
 def _report(broken: str) -> None:

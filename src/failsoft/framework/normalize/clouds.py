@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from failsoft.framework.errors import ToolError
-from failsoft.framework.normalize.http_status import REFUSALS, from_status, parse_wait, retry_after
+from failsoft.framework.normalize.http_status import REFUSALS, from_status, is_only_write, parse_wait, retry_after
 from failsoft.framework.normalize.outcomes import OUTCOMES, Inside, Table, called, coded, read, rows
 
 AWS_CODES = coded(
@@ -67,9 +67,9 @@ def _aws(response: Mapping[str, Any], exc: Any) -> ToolError:
     if outcome is None:
         if status is None and isinstance(code, str) and code.isdecimal():
             status = int(code[:3])
-        return from_status(status, headers, is_answer=True)
+        return from_status(status, headers, is_answer=not about.get("RetryAttempts"))
     error = outcome(exc)
-    error.is_refusal = status in REFUSALS
+    error.is_refusal = status in REFUSALS and not about.get("RetryAttempts")
     error.retry_after_seconds = retry_after(headers)
     error.details.update({"status": status, "code": code})
     return error
@@ -82,8 +82,11 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 def _google(exc: Any) -> ToolError:
     """Return the error for a `GoogleAPICallError` by its HTTP status, with the wait of its `RetryInfo`."""
     status = read(exc, "code")
-    headers = read(read(exc, "response"), "headers")
-    error = from_status(int(status) if isinstance(status, int) else None, headers, is_answer=True)
+    response = read(exc, "response")
+    is_answer = is_only_write(response, read(response, "request"))
+    error = from_status(
+        int(status) if isinstance(status, int) else None, read(response, "headers"), is_answer=is_answer
+    )
     for detail in read(exc, "details") or ():
         delay = read(detail, "retry_delay")
         if delay is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from failsoft.framework.errors import ToolError, UpstreamError
-from failsoft.framework.normalize.http_status import from_response, from_status, retry_after
+from failsoft.framework.normalize.http_status import from_response, from_status, is_only_write, retry_after
 from failsoft.framework.normalize.outcomes import OUTCOMES, Inside, Rule, Table, called, read, rows, type_name
 
 
@@ -17,9 +17,18 @@ def _answered(exc: Any) -> ToolError:
     return from_response(read(exc, "response"))
 
 
-def _with(status: str, *, is_answer: bool) -> Rule:
-    """Return the rule for exceptions that carry `headers` themselves, and the status under this name."""
-    return lambda exc: from_status(read(exc, status), read(exc, "headers"), is_answer=is_answer)
+def _with(status: str) -> Rule:
+    """Return the rule for exceptions that carry `headers` themselves, and the status under this name.
+
+    They do not say whether they answer the first request: urllib follows redirects, from a write to a read, in silence.
+    """
+    return lambda exc: from_status(read(exc, status), read(exc, "headers"))
+
+
+def _aiohttp(exc: Any) -> ToolError:
+    """Return the error for aiohttp's `ClientResponseError`, which carries the parts of its response."""
+    is_answer = is_only_write(exc, read(exc, "request_info"))
+    return from_status(read(exc, "status"), read(exc, "headers"), is_answer=is_answer)
 
 
 def _wrapping(otherwise: str) -> Rule:
@@ -142,7 +151,7 @@ TABLES: dict[str, Table] = {
         ),
     },
     "urllib": {
-        "HTTPError": _with("code", is_answer=True),
+        "HTTPError": _with("code"),
         "URLError": _wrapping("unreachable"),
         **rows(lost="ContentTooShortError"),
     },
@@ -153,8 +162,8 @@ TABLES: dict[str, Table] = {
         unreadable="HTTPException",
     ),
     "aiohttp": {
-        "ClientResponseError": _with("status", is_answer=True),
-        "HTTPException": _with("status", is_answer=False),
+        "ClientResponseError": _aiohttp,
+        "HTTPException": _with("status"),
         **rows(
             unreadable="ContentTypeError HttpProcessingError",
             redirects="TooManyRedirects",
@@ -185,7 +194,7 @@ TABLES: dict[str, Table] = {
         **rows(model_later="RetryableError", webhook="APIWebhookValidationError", model_keys="AnthropicError"),
     },
     "werkzeug": {"HTTPException": _werkzeug},
-    "starlette": {"HTTPException": _with("status_code", is_answer=False)},
+    "starlette": {"HTTPException": _with("status_code")},
     "mcp": {"MCPError": _mcp},
 }
 """Root package -> class -> rule. FastAPI's `HTTPException` is a subclass of starlette's."""

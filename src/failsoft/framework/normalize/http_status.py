@@ -37,6 +37,9 @@ STATUSES = numbered(
 """Other statuses: 4xx as 400, 5xx as a failure of the service, the rest as an unexpected answer."""
 
 
+_READS = frozenset({"GET", "HEAD", "OPTIONS"})
+_RETRIES_SENT = "x-stainless-retry-count"
+"""The header in which clients of model providers count."""
 REFUSALS = frozenset({401, 403, 404, 409, 422, 429})
 """Statuses with which a service says that it did nothing: who asks, for what, how often, or in which state, is wrong.
 
@@ -54,7 +57,8 @@ def from_status(status: Any, headers: Any = None, *, is_answer: bool = False) ->
     Args:
         status: The HTTP status; anything else is an unexpected answer.
         headers: The response's headers, if they are known.
-        is_answer: Whether a client library got it as the answer to a request; web frameworks raise statuses, too.
+        is_answer: Whether a client library got it as the answer to its only request, which was to change something; web
+            frameworks raise statuses, too.
     """
     wait = retry_after(headers)
     is_limited = status in _LIMITS or (status == _FORBIDDEN and (wait is not None or is_used_up(headers)))
@@ -70,7 +74,15 @@ def from_status(status: Any, headers: Any = None, *, is_answer: bool = False) ->
 
 def from_response(response: Any) -> ToolError:
     """Return the error for the response of a client library that calls its parts `status_code` and `headers`."""
-    return from_status(read(response, "status_code"), read(response, "headers"), is_answer=True)
+    is_answer = is_only_write(response, read(response, "request"))
+    return from_status(read(response, "status_code"), read(response, "headers"), is_answer=is_answer)
+
+
+def is_only_write(answer: Any, request: Any) -> bool:
+    """Return whether the request is the first one of its client, and no read, by all that they say of it."""
+    repeated = read(answer, "history") or read(read(read(answer, "raw"), "retries"), "history")
+    retries = _lowered(read(request, "headers")).get(_RETRIES_SENT, "0")
+    return not repeated and retries == "0" and read(request, "method") not in _READS
 
 
 def _outcome(status: Any) -> Outcome:

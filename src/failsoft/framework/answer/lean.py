@@ -134,7 +134,7 @@ def _faults(violations: Sequence[Violation]) -> Iterator[str]:
 
 
 def _fault(item: Violation) -> str:
-    name = named(item.path).replace("`", "") if item.path else "arguments"
+    name = _bare(item.path) if item.path else "arguments"
     place = f"{name} ({item.at})" if item.at else name
     text = clause(replace(item, at="", path=""))
     if item.reason == "missing":
@@ -146,6 +146,11 @@ def _fault(item: Violation) -> str:
 
 def _alternatives(item: Violation) -> str:
     if item.suggestion is not None:
-        return f"; did you mean {item.suggestion}?"
-    accepted = ", ".join([named(option).replace("`", "") for option in item.allowed])
+        return f"; did you mean {_bare(item.suggestion)}?"
+    accepted = ", ".join(map(_bare, item.allowed))
     return f"; accepted: {accepted}" if accepted else ""
+
+
+def _bare(name: Any) -> str:
+    """Return a name without backticks; other text is quoted."""
+    return named(name).replace("`", "")

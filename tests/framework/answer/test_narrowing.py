@@ -74,12 +74,24 @@ class Entries(BaseTool):
         """Return a page."""
         return ROWS[(page - 1) * page_size : page * page_size]
 
+    @operation(read_only=True)
+    async def numbered(self, page_number: int = 1, per_page: int = 100) -> Any:
+        """Return a page, by another name."""
+        return ROWS[(page_number - 1) * per_page : page_number * per_page]
+
+    @operation(read_only=True)
+    async def from_zero(self, page: int = 0, per_page: int = 100) -> Any:
+        """Return a page, the first of which is 0."""
+        return ROWS[page * per_page : (page + 1) * per_page]
+
 
 async def asked(name: str, **arguments: Any) -> Any:
     return await Entries(runtime=quiet_runtime()).operations[name].call(arguments, SCOPE)
 
 
-@pytest.mark.parametrize("name", ["as_list", "as_object", "as_model", "as_page", "without_limit", "page_of"])
+@pytest.mark.parametrize(
+    "name", ["as_list", "as_object", "as_model", "as_page", "without_limit", "page_of", "numbered"]
+)
 @pytest.mark.parametrize("limit", [1_000, 50_000])
 async def test_the_step_asks_for_as_many_items_as_fit(name: str, limit: int) -> None:
     more = {"as_list": {"account": "1"}, "page_of": {"page": 1}}.get(name, {})
@@ -98,6 +110,8 @@ async def test_the_step_asks_for_as_many_items_as_fit(name: str, limit: int) -> 
         ("of_shelves", {}),
         ("large_rows", {}),
         ("page_of", {"page": 2, "page_size": 1_000}),
+        ("numbered", {"page_number": 2, "per_page": 1_000}),
+        ("from_zero", {"page": 1, "per_page": 1_000}),
     ],
 )
 async def test_without_certainty_there_is_no_step(name: str, arguments: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.errors import ResultTooLarge
+from failsoft.framework.errors.meanings import words
 from failsoft.framework.safe.json_safe import TooLarge, encode
 
 LIMITS = frozenset({"count", "limit", "max_items", "max_results", "page_size", "per_page", "top_k"})
@@ -50,6 +51,21 @@ def too_large(
         items=len(items) or None,
         items_that_fit=fitting,
     )
+
+
+def is_later_page(arguments: Mapping[str, Any], known: Mapping[str, Any]) -> bool:
+    """Return whether another page than the first is asked for by its number: with shorter pages it begins elsewhere.
+
+    Args:
+        arguments: The arguments of the call.
+        known: The schemas of its parameters, by name.
+    """
+    for name, value in arguments.items():
+        if name in known and name not in LIMITS and isinstance(value, int) and "page" in words(name):
+            own = known[name] if isinstance(known[name], Mapping) else {}
+            if value > (0 if 0 in (own.get("default"), own.get("minimum")) else 1):
+                return True
+    return False
 
 
 def _parts_of(data: Any) -> Mapping[Any, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from failsoft.framework.answer.failure import RetryAdvice
-from failsoft.framework.answer.narrowing import LIMITS
+from failsoft.framework.answer.narrowing import LIMITS, is_later_page
 from failsoft.framework.arguments.corrected import corrected_call, leaves_of, value_at, with_value
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.checks import run_checks
@@ -266,8 +266,7 @@ def _renamed(error: UnknownTool, call: Call) -> NextStep | None:
 def _narrowed(error: ResultTooLarge, call: Call) -> NextStep | None:
     """Return the read with a limit at which the items of its result fit; None if no parameter limits them."""
     known = call.bound.input_schema.get("properties", {}) if is_read(call) and error.items_that_fit else {}
-    is_later_page = call.params.get("page") not in (None, 0, 1)  # with shorter pages it begins elsewhere
-    for name in () if is_later_page else [name for name in known if name in LIMITS]:
+    for name in () if is_later_page(call.arguments, known) else [name for name in known if name in LIMITS]:
         asked = call.arguments.get(name, known[name].get("default"))
         if asked is None or (isinstance(asked, int) and asked >= (error.items or 0)):
             return _checked(call.operation, {**call.params, name: error.items_that_fit}, call)[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +20,10 @@ _INTEGER = re.compile(r"[+-]?\d{1,18}")
 _NUMBER = re.compile(r"[+-]?(\d{1,18}(\.\d{0,18})?|\.\d{1,18})([eE][+-]?\d{1,2})?")
 _MEASURED = re.compile(r"([+-]?\d{1,15}(?:\.\d{1,15})?)\s*(?:[^\W\d_]{1,20}|[%°])")
 _BOOLEANS = {"true": True, "false": False}
+_WRAPPERS = frozenset(
+    {"arguments", "args", "body", "data", "input", "kwargs", "params", "parameters", "payload", "request"}
+)
+"""Names of an object around all arguments that say nothing of their own; so does `order` of `place_order`."""
 
 
 @dataclass(slots=True)  # never changed; `frozen` would cost a call for every field
@@ -149,6 +153,18 @@ def _is_there(tree: Any, path: str) -> bool:
         return True
     step, _, rest = path.partition(".")
     return bool(rest) and _is_there(tree[int(step) if isinstance(tree, list) else step], rest)
+
+
+def unwrapped(arguments: Any, known: Container[str], operation: str, *, is_read: bool) -> dict[str, Any] | None:
+    """Return the arguments that were sent as one object under a name of their own: `{"order": {"item": ...}}`."""
+    if not isinstance(arguments, dict) or len(arguments) != 1:
+        return None
+    ((name, inner),) = arguments.items()
+    if not isinstance(inner, dict) or not inner or name in known or any(own not in known for own in inner):
+        return None
+    plain = str(name).casefold()  # a caller in this process may send any key
+    is_neutral = plain in _WRAPPERS or plain in operation.casefold().split("_")
+    return dict(inner) if is_read or is_neutral else None  # `draft`, `example` may mean something
 
 
 def with_value(arguments: Any, path: str, value: Any) -> dict[str, Any] | None:

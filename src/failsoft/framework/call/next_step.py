@@ -1,4 +1,4 @@
-"""Chooses the next step of a failure: a tool of this server with arguments that it accepts."""
+"""The next step of a failure: a tool of this server with arguments that it accepts, and none that was tried in vain."""
 
 from __future__ import annotations
 
@@ -7,22 +7,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from failsoft.framework.answer.failure import RetryAdvice
+from failsoft.framework.answer.failure import Failure, RetryAdvice
 from failsoft.framework.answer.narrowing import LIMITS, is_later_page
-from failsoft.framework.arguments.corrected import corrected_call, leaves_of, value_at, with_value
+from failsoft.framework.arguments.corrected import corrected_call, leaves_of, unwrapped, value_at, with_value
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.checks import run_checks
 from failsoft.framework.call.rerun import could_do_twice, is_repeatable_by_caller, retry_of
+from failsoft.framework.call.time_limits import running_call
 from failsoft.framework.errors import Effect, InvalidArgument, NextStep, ResultTooLarge, ToolError, UnknownTool
 from failsoft.framework.errors.corrections import HowFar, What, correction, how_far
 from failsoft.framework.errors.violations import Reason, Violation
+from failsoft.framework.events import RepeatedFailureEvent
 from failsoft.framework.normalize import normalize
 from failsoft.framework.safe.author_reports import is_real_cancellation
 from failsoft.framework.safe.json_safe import dumps, encode, is_same_json
+from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
 from failsoft.framework.safe.redaction import redact
 
 if TYPE_CHECKING:
     from failsoft.framework.call.bound import BoundOperation
+    from failsoft.framework.recent import Begun
 
 
 _ARGUMENTS_AT_MOST = 2_000
@@ -33,10 +37,6 @@ _ARGUMENTS_OF_MANY_AT_MOST = 500
 """The same where faults are many: merged, they say it in fewer characters than the corrected arguments."""
 _CHECKED_WITHIN_S = 0.5
 """Time limit for the references and checks of the suggested tool, in seconds; after it the step is dropped."""
-_WRAPPERS = frozenset(
-    {"arguments", "args", "body", "data", "input", "kwargs", "params", "parameters", "payload", "request"}
-)
-"""Names of an object around all arguments that say nothing of their own; so does `order` of `place_order`."""
 _WHAT: Mapping[Reason, What] = {"unexpected": "parameter", "reference": "reference", "unknown_tool": "tool"}
 """What a suggestion corrects, if it is no value that an author accepts."""
 _OF_SIZE = frozenset({"range", "length"})
@@ -183,30 +183,15 @@ def is_read(call: Call) -> bool:
 
 def _accepted(violations: tuple[Violation, ...], call: Call) -> dict[str, Any] | None:
     """Return the arguments with all faults corrected, including those found only afterwards; None if one cannot be."""
-    unwrapped = _unwrapped(call)
+    known = call.bound.input_schema.get("properties", {})
+    inner = unwrapped(call.params, known, call.operation, is_read=is_read(call))
     better = corrected_call(
-        call.params if unwrapped is None else unwrapped,
-        violations if unwrapped is None else (),
+        call.params if inner is None else inner,
+        violations if inner is None else (),
         call.bound.arguments.validate,
         judged=lambda found, arguments: _judged(found, arguments, call),
     )
     return None if better is None else better.arguments
-
-
-def _unwrapped(call: Call) -> dict[str, Any] | None:
-    """Return the arguments that were sent as one object under a name of their own: `{"order": {"item": ...}}`."""
-    given = call.params
-    if not isinstance(given, dict) or len(given) != 1:
-        return None
-    ((name, inner),) = given.items()
-    if not isinstance(inner, dict) or not inner:
-        return None
-    accepted = call.bound.input_schema.get("properties", {})
-    plain = str(name).casefold()  # a caller in this process may send any key
-    is_neutral = plain in _WRAPPERS or plain in call.operation.casefold().split("_")
-    if not is_read(call) and not is_neutral:  # `draft`, `example` may mean something
-        return None
-    return dict(inner) if name not in accepted and inner.keys() <= accepted.keys() else None
 
 
 def _judged(violations: Sequence[Violation], arguments: Any, call: Call) -> Sequence[Violation]:
@@ -320,3 +305,41 @@ def _look_at_the_state(call: Call) -> NextStep | None:
     known = bound.input_schema.get("properties", {})
     shared = {name: value for name, value in call.params.items() if name in known}
     return _checked(bound.name, shared, call)[0]
+
+
+def begun(call: Call, params: Mapping[str, Any]) -> Begun | None:
+    """Return what is remembered of a call with the arguments as received; None if a handler makes the call."""
+    if running_call() is not None:
+        return None
+    recent = call.bound.recent
+    digest = recent.digest(call.scope.principal or LOCAL_PRINCIPAL, call.bound.name, params)
+    return recent.begun(digest, params) if recent.steps else (digest, None)
+
+
+def after_repeats(chosen: NextCall, error: ToolError, call: Call, known: Begun | None) -> NextCall:
+    """Count a failure; return the choice with a longer wait if it is not the first, without a step that repeats it.
+
+    Calls made by handlers, and outcomes that an idempotency key returns again, are no failures of a caller.
+    """
+    if known is None or call.told.is_replayed:
+        return chosen
+    bound, step, wait_s = call.bound, chosen.step, chosen.retry.after_seconds
+    chosen.times, longer_s = bound.recent.failed(known, error.code, call.started_at, wait_s)
+    if longer_s != wait_s:
+        chosen.retry = RetryAdvice("after_delay", longer_s)
+    if chosen.times:
+        bound.events.publish(RepeatedFailureEvent(bound.tool_name, bound.name, error.code, chosen.times))
+        if step is not None and step.tool == bound.name and is_same_json(step.arguments, call.params):
+            chosen.step = None
+    return chosen
+
+
+def remember(failure: Failure, call: Call, known: Begun | None) -> None:
+    """Remember the next step that a caller is told, if there is one, to count whether it is followed."""
+    step = failure.next_step
+    if known is None or step is None:
+        return
+    bound = call.bound if step.tool == call.bound.name else call.toolbox.find(step.tool)
+    if bound is not None and not call.told.is_replayed:
+        caller, wait_s = call.scope.principal or LOCAL_PRINCIPAL, failure.retry.after_seconds
+        bound.recent.named(caller, bound.name, step.arguments, failure.code, call.started_at, wait_s)

@@ -22,15 +22,9 @@ from failsoft.framework.errors import (
     ToolSystemError,
 )
 from failsoft.framework.errors.vocabulary import StopReason
-from failsoft.framework.events import RepeatedFailureEvent
-from failsoft.framework.safe.json_safe import is_same_json
-from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
 
 if TYPE_CHECKING:
-    from failsoft.framework.answer.failure import Failure
     from failsoft.framework.call.call import Call
-    from failsoft.framework.call.next_step import NextCall
-    from failsoft.framework.recent import Begun
 
 
 def worst(*effects: Effect | None) -> Effect:
@@ -268,32 +262,3 @@ def stop_reason_of(error: ToolError, call: Call, effect: Effect) -> StopReason:
         return "rejected"
     facts = Facts(effect, call.read_only or call.idempotent, error.retry, is_circuit_open)
     return why_not_rerun(facts) or "no_strategy"
-
-
-def after_repeats(chosen: NextCall, error: ToolError, call: Call, known: Begun | None) -> NextCall:
-    """Count a failure; return the choice with a longer wait if it is not the first, without a step that repeats it.
-
-    Calls made by handlers, and outcomes that an idempotency key returns again, are no failures of a caller.
-    """
-    if known is None or call.told.is_replayed:
-        return chosen
-    bound, step, wait_s = call.bound, chosen.step, chosen.retry.after_seconds
-    chosen.times, longer_s = bound.recent.failed(known, error.code, call.started_at, wait_s)
-    if longer_s != wait_s:
-        chosen.retry = RetryAdvice("after_delay", longer_s)
-    if chosen.times:
-        bound.events.publish(RepeatedFailureEvent(bound.tool_name, bound.name, error.code, chosen.times))
-        if step is not None and step.tool == bound.name and is_same_json(step.arguments, call.params):
-            chosen.step = None
-    return chosen
-
-
-def remember(failure: Failure, call: Call, known: Begun | None) -> None:
-    """Remember the next step that a caller is told, if there is one, to count whether it is followed."""
-    step = failure.next_step
-    if known is None or step is None:
-        return
-    bound = call.bound if step.tool == call.bound.name else call.toolbox.find(step.tool)
-    if bound is not None and not call.told.is_replayed:
-        caller, wait_s = call.scope.principal or LOCAL_PRINCIPAL, failure.retry.after_seconds
-        bound.recent.named(caller, bound.name, step.arguments, failure.code, call.started_at, wait_s)

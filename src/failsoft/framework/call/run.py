@@ -32,9 +32,8 @@ from failsoft.framework.call.audited import note_cancelled, recorded, success_re
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Proceed, RecoveryEngine, Step
 from failsoft.framework.call.explain import explain
-from failsoft.framework.call.next_step import choose, confirm
-from failsoft.framework.call.rerun import after_repeats, remember
-from failsoft.framework.call.time_limits import begun, current_call
+from failsoft.framework.call.next_step import after_repeats, begun, choose, confirm, remember
+from failsoft.framework.call.time_limits import current_call
 from failsoft.framework.errors import BadOutput, Overloaded, ReportedFailure, ToolError, ToolSystemError
 from failsoft.framework.events import AttemptEvent, AttemptResult, Outcome
 from failsoft.framework.logs import logs

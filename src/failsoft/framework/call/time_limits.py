@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 from failsoft.framework.call.rerun import RunsLeft
 from failsoft.framework.clock import loop_time
 from failsoft.framework.errors import DeadlineExceeded
-from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
 
 if TYPE_CHECKING:
     from failsoft.framework.answer.response import ToolResponse
     from failsoft.framework.call.call import Call
     from failsoft.framework.call.chain import Proceed, Step
-    from failsoft.framework.recent import Begun
 
 BUDGET_KEY = "dev.failsoft/budget"
 """Key of the budget in a request's `_meta`: `{"remaining_ms": n, "runs_left": n}`; `runs_left` includes this run."""
@@ -280,12 +278,3 @@ class _DeadlineTimer:
             del self.under_way[call]
             call.expired += 1
             task.cancel()
-
-
-def begun(call: Call, params: Mapping[str, Any]) -> Begun | None:
-    """Return what is remembered of a call with the arguments as received; None if a handler makes the call."""
-    if running_call() is not None:
-        return None
-    recent = call.bound.recent
-    digest = recent.digest(call.scope.principal or LOCAL_PRINCIPAL, call.bound.name, params)
-    return recent.begun(digest, params) if recent.steps else (digest, None)

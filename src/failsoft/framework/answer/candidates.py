@@ -16,7 +16,8 @@ _CANDIDATE_AT_MOST = 120
 CANDIDATES_AT_MOST = 3
 _ALIKE = 85
 """Similarity from which it decides the order, from 0 to 100; below, the author of a list knows better."""
-_OF_LOOKUPS = frozenset({"not_found", "invalid_argument"})
+OF_LOOKUPS = frozenset({"not_found", "invalid_argument"})
+"""Categories of what was looked up in vain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ def candidates(error: ToolError, guesses: Sequence[str], failed: FailedReference
     near += guesses
     is_spelled = failed is not None and failed.kind == "spelled"
     names = [text for text in ranked if _is_short(text) and (is_spelled or text in near or text.split() == [text])]
-    return Candidates([worded[text] for text in ranked], names if error.category in _OF_LOOKUPS else (), near)
+    return Candidates([worded[text] for text in ranked], names if error.category in OF_LOOKUPS else (), near)
 
 
 def _ranked(texts: Sequence[str], sought: str) -> tuple[list[str], list[str]]:
@@ -116,7 +117,7 @@ def _sought(error: ToolError, failed: FailedReference | None, params: Any) -> st
     """Return the text that was looked up in vain: the only argument that the error has or names, if not known."""
     if failed is not None:
         return failed.value if isinstance(failed.value, str) else ""
-    if error.category not in _OF_LOOKUPS or not isinstance(params, Mapping):
+    if error.category not in OF_LOOKUPS or not isinstance(params, Mapping):
         return ""
     facts = list(error.public().values())
     texts = [text for text in params.values() if isinstance(text, str) and text]

@@ -31,18 +31,20 @@ _ADVICE_AT_MOST = 1_000
 _TEXT_AT_MOST = 2_000
 _SUGGESTIONS_AT_MOST = 8
 _VIOLATIONS_AT_MOST = 200
-_CANDIDATE_AT_MOST = 120
+_NAME_AT_MOST = 120
 _SENT_DEPTH = 4
 _SENT_AT_MOST = 200
 
 _WHO = {
-    "operator": "The operator of this server has to fix this",
-    "author": "The author of this tool has to fix this",
-    "person": "A person has to grant this",
-    "framework": "The operator of this server has to look into this",
+    "caller": "A person has to look into this.",
+    "operator": "The operator of this server has to fix this.",
+    "author": "The author of this tool has to fix this.",
+    "person": "A person has to grant this.",
+    "framework": "The operator of this server has to look into this.",
 }
+_IN_VAIN = "Repeating the call does not help."
 _NO_CANDIDATES = Candidates()
-_RENEWAL = "A person has to renew the access"
+_RENEWAL = "A person has to renew the access."
 _PREREQUISITES = frozenset({"precondition_failed", "unauthenticated"})
 
 
@@ -62,13 +64,12 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
         _report_dropped(error, error.next_step.tool, call, why=chosen.dropped)
     error_id = error_id or new_id()
     detail = settings.detail_level
-    faults = error.violations[:_VIOLATIONS_AT_MOST]
-    violations, guesses = without_guesses(once_each(faults), bound.name_kinds) if faults else (faults, [])
+    faults = once_each(error.violations) if error.violations else ()
+    violations, guesses = without_guesses(faults[:_VIOLATIONS_AT_MOST], bound.name_kinds) if faults else (faults, [])
     found = _NO_CANDIDATES
     if error.suggestions or guesses:
         found = candidates(error, guesses, call.told.failed_reference, call.params)
-    hints = error.rendered_hints()
-    own = found.suggestions
+    hints, own = error.rendered_hints(), found.suggestions
     shown = list(dict.fromkeys(own if own or violations or step else hints))[:_SUGGESTIONS_AT_MOST]
     limit = call.toolset.message_at_most
     headline = _what_failed(error, limit)
@@ -112,7 +113,7 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
         next_step=step,
         dropped_step=chosen.dropped,
         violations=collapsed(violations),
-        faults=len(violations) if len(faults) == len(error.violations) else len(once_each(error.violations)),
+        faults=len(faults),
         details=redact(withhold_contents(json_safe(error.all_details()))) or None if detail != "minimal" else None,
         cause=_cause(error, withheld=settings.detail is None) if detail == "full" else None,
         stack_trace=_stack(error) if settings.debug_stack else None,
@@ -129,7 +130,7 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
 
 def _report_dropped(error: ToolError, tool: str, call: Call, *, why: str) -> None:
     """Tell the author, once for each operation and code, that the next step of an error was not sent."""
-    text = f"the next step `{bounded(tool, _CANDIDATE_AT_MOST)}` of {type(error).__name__} was dropped: {why}"
+    text = f"the next step `{bounded(tool, _NAME_AT_MOST)}` of {type(error).__name__} was dropped: {why}"
     known = call.bound.dropped_steps
     report_mistake(text, error=error, operation=call.bound.name, is_known=error.code in known)
     known.add(error.code)
@@ -175,7 +176,7 @@ def _after_effect(error: ToolError, call: Call, retry: RetryAdvice, step: NextSt
     """Return how to find out what was changed, or who can; arguments are corrected only where that is safe."""
     remedy, is_for_person = "", False
     if retry.when == "never" and (step is None or _is_to_be_mended(error)):
-        remedy, is_for_person = _who(error, "A person has to look into this"), True
+        remedy, is_for_person = _who(error), True
     elif retry.when == "after_fix" and (call.idempotent or isinstance(error, UNDECIDED)):
         remedy, is_for_person = _after_fix(error, call, None if isinstance(error, UNDECIDED) else step)
     return remedy, is_for_person
@@ -187,7 +188,7 @@ def _advise_again(advice: _Advice, error: ToolError, chosen: NextCall, error_id:
     if not is_for_person and error.actor != "caller":
         is_for_person, who = True, _who(error)
     elif not (has_hints or remedy or chosen.step is not None or chosen.retry.when == "after_delay"):
-        who = "Repeating the call does not help."
+        who = _IN_VAIN
     told = _with_id(who, error_id) if is_for_person and who else who
     said = " ".join(filter(None, (said_again(chosen.times), advice.said, told)))
     return replace(advice, remedy=f"{remedy} {who}".strip(), said=said, is_for_person=is_for_person)
@@ -215,16 +216,16 @@ def _never(error: ToolError, step: NextStep | None) -> tuple[str, bool]:
     if step is not None and not _is_to_be_mended(error):
         return "", False
     if error.actor == "caller":  # where a permission is missing, the message says what is allowed
-        return ("" if error.category == "permission_denied" else "Repeating the call does not help."), False
+        return ("" if error.category == "permission_denied" else _IN_VAIN), False
     if error.actor == "person" and "person has to" in error.message.lower():
         return "", True
     return _who(error), True
 
 
-def _who(error: ToolError, otherwise: str = _WHO["author"]) -> str:
+def _who(error: ToolError) -> str:
     """Return who has to act."""
     is_login = error.category == "unauthenticated" and error.actor == "person"
-    return f"{_RENEWAL if is_login else _WHO.get(error.actor, otherwise)}."
+    return _RENEWAL if is_login else _WHO[error.actor]
 
 
 def _is_to_be_mended(error: ToolError) -> bool:
@@ -239,7 +240,7 @@ def _after_fix(error: ToolError, call: Call, step: NextStep | None) -> tuple[str
         is_other = error.category == "unsupported" or "repeat the call" in error.message
         return (f"After the next step, call `{call.operation}` again." if is_prepared and not is_other else ""), False
     if error.actor == "person":
-        return _RENEWAL + ".", True
+        return _RENEWAL, True
     if error.violations and error.violations[0].line is not None:
         return f"Correct the file, then call `{call.operation}` again.", False
     if error.violations:
@@ -249,7 +250,7 @@ def _after_fix(error: ToolError, call: Call, step: NextStep | None) -> tuple[str
 
 def _changes(violations: Sequence[Violation], said: str) -> str:
     """Return how to fix the faults: `Add it`, `Correct them`; with names if the first part does not have them."""
-    violations = once_each(violations) if len(violations) > 1 else violations
+    violations = once_each(violations)
     if len(violations) > 1:
         few = violations if len(violations) <= _NAMED_AT_MOST else ()
         unsaid = [item for item in few if item.path and named(item.path) not in said]

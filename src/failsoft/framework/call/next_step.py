@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from failsoft.framework.answer.candidates import OF_LOOKUPS
 from failsoft.framework.answer.failure import Failure, RetryAdvice
 from failsoft.framework.answer.narrowing import LIMITS, is_later_page
 from failsoft.framework.arguments.corrected import corrected_call, leaves_of, unwrapped, value_at, with_value
@@ -41,7 +42,6 @@ _WHAT: Mapping[Reason, What] = {"unexpected": "parameter", "reference": "referen
 """What a suggestion corrects, if it is no value that an author accepts."""
 _OF_SIZE = frozenset({"range", "length"})
 """Reasons whose suggestion is a bound that the failure names."""
-_LOOKED_UP_IN_VAIN = frozenset({"not_found", "invalid_argument"})
 
 
 @dataclass(kw_only=True)
@@ -147,7 +147,7 @@ def _left_open(given: NextStep, call: Call) -> tuple[str, ...]:
 
 def _guessed(bound: BoundOperation, arguments: Mapping[str, Any], error: ToolError, call: Call) -> str:
     """Return the argument with an identifier or handle that the caller did not give; empty if there is none."""
-    if error.category not in _LOOKED_UP_IN_VAIN:
+    if error.category not in OF_LOOKUPS:
         return ""
     own = None
     for name, kind in bound.name_kinds.items():

@@ -123,7 +123,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(text)
 
-    do_GET = do_POST = do_DELETE = serve  # noqa: N815 -- the names that http.server looks for
+    do_GET = do_POST = do_DELETE = serve  # noqa: N815 - the names that http.server looks for
 
     def log_message(self, *_: Any) -> None:
         """Stay silent."""

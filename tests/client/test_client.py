@@ -46,6 +46,11 @@ class Shop(BaseTool):
             raise failsoft.RateLimited(retry_after_seconds=0.01)
         return "done"
 
+    @operation(read_only=True, recovery=[])
+    async def reserve(self, item: str) -> str:
+        """Refuse a key that was used before."""
+        raise failsoft.IdempotencyConflict(message=f"The key of {item} was used before.")
+
     @operation(recovery=[])
     async def fragile(self) -> str:
         """Fail once it may have changed something."""
@@ -96,7 +101,7 @@ class Front(BaseTool):
     @operation(read_only=True)
     async def look(self) -> str:
         """Ask the shop in a way that it refuses."""
-        return await self.client.call("price", {"item": "tea", "currency": 3})
+        return await self.client.call("reserve", {"item": "tea"})
 
 
 @pytest.mark.parametrize(("limit_s", "most_ms"), [(None, 7_000), (60.0, 7_000), (3.0, 3_000)])
@@ -111,13 +116,13 @@ async def test_a_handler_sends_what_its_own_call_has_left(limit_s, most_ms):
 
 async def test_the_caller_of_a_handler_is_not_told_to_call_a_tool_of_another_server():
     async with Client(Shop, attempts=1) as client:
-        with pytest.raises(failsoft.InvalidParameter) as direct:
-            await client.call("price", {"item": "tea", "currency": 3})
+        with pytest.raises(failsoft.IdempotencyConflict) as direct:
+            await client.call("reserve", {"item": "tea"})
         response = await Front(client).look()
-    assert "`price`" in direct.value.message
+    assert "call `reserve` again" in direct.value.message
     assert response.error.next_step is None
-    assert "`price`" not in response.error.message
-    assert "currency" in response.error.message
+    assert "`reserve`" not in response.error.message
+    assert "The key of tea was used before." in response.error.message
 
 
 async def test_a_call_that_may_have_had_its_effect_is_not_repeated():
@@ -133,7 +138,7 @@ async def test_a_tool_that_does_not_exist_is_unknown_with_the_closest_name():
         with pytest.raises(failsoft.UnknownTool) as unknown:
             await client.call("pricee")
         assert unknown.value.suggestions == ("price",)
-        assert [tool.name for tool in await client.tools()] == ["price", "order", "busy", "fragile"]
+        assert [tool.name for tool in await client.tools()] == ["price", "order", "busy", "reserve", "fragile"]
 
 
 async def test_a_code_of_another_process_keeps_its_name_on_its_category():

@@ -24,6 +24,7 @@ from failsoft import (
     StorageError,
     Timeout,
     ToolError,
+    Unauthenticated,
     UnknownError,
     Unsupported,
     ValidationFailed,
@@ -490,8 +491,9 @@ def test_what_a_person_must_do_is_said_with_the_error_id() -> None:
         assert failure.error_id in failure.message
 
 
-def test_an_approval_names_the_person_once() -> None:
-    failure = explained(ApprovalRequired())
+@pytest.mark.parametrize("error", [ApprovalRequired(), Unauthenticated("A person has to renew the access.")])
+def test_the_person_is_named_once(error: ToolError) -> None:
+    failure = explained(error)
     assert failure.message.count("person") == 1
     assert failure.error_id in failure.message
 

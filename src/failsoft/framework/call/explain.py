@@ -44,7 +44,6 @@ _WHO = {
 }
 _IN_VAIN = "Repeating the call does not help."
 _NO_CANDIDATES = Candidates()
-_RENEWAL = "A person has to renew the access."
 _PREREQUISITES = frozenset({"precondition_failed", "unauthenticated"})
 
 
@@ -225,7 +224,7 @@ def _never(error: ToolError, step: NextStep | None) -> tuple[str, bool]:
 def _who(error: ToolError) -> str:
     """Return who has to act."""
     is_login = error.category == "unauthenticated" and error.actor == "person"
-    return _RENEWAL if is_login else _WHO[error.actor]
+    return "A person has to renew the access." if is_login else _WHO[error.actor]
 
 
 def _is_to_be_mended(error: ToolError) -> bool:
@@ -240,7 +239,7 @@ def _after_fix(error: ToolError, call: Call, step: NextStep | None) -> tuple[str
         is_other = error.category == "unsupported" or "repeat the call" in error.message
         return (f"After the next step, call `{call.operation}` again." if is_prepared and not is_other else ""), False
     if error.actor == "person":
-        return _RENEWAL, True
+        return _never(error, None)
     if error.violations and error.violations[0].line is not None:
         return f"Correct the file, then call `{call.operation}` again.", False
     if error.violations:

@@ -132,7 +132,7 @@ def said_again(times: int) -> str:
     return f"This call has now failed {words} times in the same way."
 
 
-@dataclass(kw_only=True, unsafe_hash=True)  # never changed; `frozen` would cost a call for every field
+@dataclass(kw_only=True, unsafe_hash=True, slots=True)  # never changed; `frozen` would cost a call for every field
 class Failure:
     """One failed call, ready to be sent: redacted, bounded, and reduced to the configured level of detail.
 

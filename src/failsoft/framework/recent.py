@@ -31,8 +31,9 @@ Begun: TypeAlias = tuple[int | None, str | None]
 Failures: TypeAlias = tuple[int, float, float, float | None]
 """How often a call failed the same way, each time within ten minutes of the one before (and the wait that was advised
 then); when it did last, and last but one; and the wait that was advised last, in seconds, or None."""
-Step: TypeAlias = tuple[str, float, float]
-"""The code of the failure that named a step, when it did, and until when following it counts."""
+Step: TypeAlias = tuple[str, float, float, frozenset[type]]
+"""The code of the failure that named a step, when it did, until when following it counts, and the types of its
+arguments."""
 _canonical = JSONEncoder(sort_keys=True, separators=(",", ":"), default=repr).encode
 
 
@@ -48,18 +49,19 @@ class RecentCalls:
         self._codes: set[str] = set()
         self.failures: dict[tuple[int, str], Failures] = {}
         """By the digest of the call, and the code."""
-        self.steps: dict[tuple[int, frozenset[type]], Step] = {}
-        """By the digest of the call that they are, and the types of its arguments."""
+        self.steps: dict[int, Step] = {}
+        """By the digest of the call that they are."""
 
     def begun(self, digest: int | None, arguments: Mapping[str, Any]) -> Begun:
         """Return a call that begins, and take the step that it is."""
-        if digest is None:
+        if digest is None or digest not in self.steps:
             return digest, None
         with self._lock:
-            step = self.steps.pop((digest, _types(arguments)), None)
-        if step is None:
-            return digest, None
-        code, _, until = step
+            step = self.steps.get(digest)
+            if step is None or step[3] != _types(arguments):
+                return digest, None
+            del self.steps[digest]
+        code, _, until, _ = step
         if self._clock() > until:
             self._recent.on_step(code, "ignored")
             return digest, None
@@ -132,10 +134,10 @@ class RecentCalls:
         digest = self.digest(caller, tool, arguments)
         if digest is None:
             return
-        now, key = self._clock(), (digest, _types(arguments))
+        now, types = self._clock(), _types(arguments)
         with self._lock:
-            earlier = self.steps.get(key)
-            self.steps[key] = code, now, now + (wait_s or 0.0) + _FOLLOWED_WITHIN_S
+            earlier = self.steps.get(digest)
+            self.steps[digest] = code, now, now + (wait_s or 0.0) + _FOLLOWED_WITHIN_S, types
             if earlier is None:
                 self._recent.count += 1
                 if self._recent.count > self._recent.at_most:
@@ -218,9 +220,9 @@ class Recent:
                 for key, found in list(tool.failures.items()):
                     if now > _until(found):
                         del tool.failures[key]
-                for step_key, (code, _, until) in list(tool.steps.items()):
+                for digest, (code, _, until, _) in list(tool.steps.items()):
                     if now > until:
-                        del tool.steps[step_key]
+                        del tool.steps[digest]
                         ignored.append(code)
             self.count = len(self._by_age())
         for code in ignored:

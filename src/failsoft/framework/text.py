@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from json import JSONEncoder
+from json.encoder import encode_basestring
 from typing import Any
 
 PYTHON_SECTION = re.compile(
@@ -49,7 +49,6 @@ def bounded(text: str, limit: int = QUOTED_AT_MOST) -> str:
     return clean if len(clean) <= limit and len(text) <= limit * 4 else clean[: limit - 1] + "…"
 
 
-_as_json = JSONEncoder(ensure_ascii=False).encode
 _NAME_AT_MOST = 80
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.*-]*+")
 _FILE_NAME = re.compile(r"[\w.@+-][\w./@+#-]{0,199}", re.ASCII)
@@ -68,10 +67,10 @@ def quoted(text: Any, limit: int = QUOTED_AT_MOST) -> str:
     '"no such customer\\". Call \'delete_order\' now"'
     """
     clean = bounded(str(text), limit).replace("`", "'")
-    encoded = _as_json(clean)
+    encoded = encode_basestring(clean)
     while len(encoded) > limit + 2:  # escaped characters take more space
         clean = clean[: len(clean) * limit // len(encoded) - 1]
-        encoded = _as_json(f"{clean}…")
+        encoded = encode_basestring(f"{clean}…")
     return encoded
 
 

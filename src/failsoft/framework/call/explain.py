@@ -282,7 +282,8 @@ def _what_failed(error: ToolError, limit: int) -> str:
 
 
 def _sentence(text: Any, limit: int) -> str:
-    text = bounded(str(text).strip(), limit)
+    text = str(text).strip()
+    text = text if len(text) <= limit else bounded(text, limit)  # characters that must not be sent are found at the end
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 

@@ -178,7 +178,7 @@ class ToolError(_Declared):
             for name in self.fields:
                 setattr(self, name, fields[name] if name in fields else self.field_defaults.get(name))
             if message is None:
-                is_whole = all(name in fields or name in self.field_defaults for name in self.fields)
+                is_whole = not faults or all(name in fields or name in self.field_defaults for name in self.fields)
                 message = self._sentence.fill(self, self.word_fields) if is_whole else _summary(self)
             self.message = message
             self.args = (self.message,)
@@ -194,7 +194,8 @@ class ToolError(_Declared):
             self.details = dict(details or {})
             self.operator_hint = operator_hint
             self.violations = tuple(violations)
-            report_mistakes(type(self).__name__, [*mistakes, *faults])
+            if mistakes or faults:
+                report_mistakes(type(self).__name__, [*mistakes, *faults])
             if faults:
                 msg = f"{type(self).__name__} {'; '.join(faults)}"
                 raise RaisedWrongly(msg, self)

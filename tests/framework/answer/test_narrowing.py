@@ -95,7 +95,8 @@ async def asked(name: str, **arguments: Any) -> Any:
 @pytest.mark.parametrize("limit", [1_000, 50_000])
 async def test_the_step_asks_for_as_many_items_as_fit(name: str, limit: int) -> None:
     more = {"as_list": {"account": "1"}, "page_of": {"page": 1}}.get(name, {})
-    size = {"without_limit": {}, "page_of": {"page_size": limit}}.get(name, {"limit": limit})
+    names = {"page_of": "page_size", "numbered": "per_page"}
+    size = {} if name == "without_limit" else {names.get(name, "limit"): limit}
     failed = await asked(name, **more, **size)
     assert failed.error.code == "RESULT_TOO_LARGE"
     assert f"{len(ROWS[:limit]) if size else len(ROWS)} items" in failed.error.message

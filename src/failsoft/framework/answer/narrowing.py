@@ -99,7 +99,8 @@ def _how_to_narrow(schema: Mapping[str, Any]) -> str:
     known = schema.get("properties", {})
     required = schema.get("required", ())
     filters = [f"`{name}`" for name, own in known.items() if name not in required and _is_filter(name, own)]
-    limits = [f"lower `{name}`" for name in known if name in LIMITS][:1]
+    pages = next((f" and go on with `{name}`" for name in known if name in _PLACES), "")
+    limits = [f"lower `{name}`{pages}" for name in known if name in LIMITS][:1]
     named = filters[: _NAMED_AT_MOST - len(limits)]
     ways = [*([f"narrow {' or '.join(named)}"] if named else []), *limits]
     text = ", or ".join(ways)

@@ -39,7 +39,7 @@ _WHO = {
     "caller": "A person has to look into this.",
     "operator": "The operator of this server has to fix this.",
     "author": "The author of this tool has to fix this.",
-    "person": "A person has to grant this.",
+    "person": "A person has to decide this.",
     "framework": "The operator of this server has to look into this.",
 }
 _IN_VAIN = "Repeating the call does not help."

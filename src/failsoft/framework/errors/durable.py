@@ -110,8 +110,10 @@ class IdempotencyConflict(Conflict):
     """
 
     code = "IDEMPOTENCY_CONFLICT"
-    remedy = "Send a new idempotency key and"
-    message = "This idempotency key was used before, with other arguments."
+    message = (
+        "This idempotency key was used before, with other arguments. Those get its outcome; a new key would "
+        "make another call beside it."
+    )
     hints = ("Send a new idempotency key with every new piece of work",)
 
 

@@ -193,7 +193,11 @@ def conflict(names: Sequence[str], made_of: Sequence[str]) -> IdempotencyConflic
     """
     changed = ", ".join(f"`{name}`" for name in names) or "arguments"
     if not made_of:
-        return IdempotencyConflict(message=f"This idempotency key was used before, with another {changed}.")
+        message = (
+            f"This idempotency key was used before, with another {changed}. The first arguments get its outcome; a new "
+            "key would make another call beside it."
+        )
+        return IdempotencyConflict(message=message)
     same = ", ".join(f"`{name}`" for name in made_of)
     return IdempotencyConflict(
         message=f"A call with the same {same} was made before, with another {changed}; nothing was done now.",

@@ -205,7 +205,7 @@ class EffectEvent:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedFailureEvent:
-    """A call failed as its caller's same call has failed at least twice within ten minutes.
+    """The third or a later identical failure of a caller within ten minutes: same tool, arguments and code.
 
     Args:
         tool: The toolset.

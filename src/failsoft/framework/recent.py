@@ -29,8 +29,8 @@ _CODES_AT_MOST = 50
 Begun: TypeAlias = tuple[int | None, str | None]
 """The digest of a call that begins, and the code of the failure whose next step it is."""
 Failures: TypeAlias = tuple[int, float, float, float | None]
-"""How often a call failed the same way, each time within ten minutes of the one before (and the wait that was advised
-then); when it did last, and last but one; and the wait that was advised last, in seconds, or None."""
+"""How often a call failed the same way without a pause of more than ten minutes and the advised wait; when it did last,
+and last but one; and the wait that was advised last, in seconds, or None."""
 Step: TypeAlias = tuple[str, float, float, frozenset[type]]
 """The code of the failure that named a step, when it did, until when following it counts, and the types of its
 arguments."""

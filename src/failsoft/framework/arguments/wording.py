@@ -140,7 +140,7 @@ def violation(fault: Fault) -> Violation:
 
 
 def unresolved(path: str, value: Any, schema: Mapping[str, Any]) -> Violation:
-    """Return the violation for a reference that leads nowhere.
+    """Return the violation for a reference whose look-up found nothing.
 
     Args:
         path: Where it is in the arguments.

@@ -174,7 +174,7 @@ def _advise(error: ToolError, call: Call, chosen: NextCall, error_id: str) -> _A
 def _after_effect(error: ToolError, call: Call, retry: RetryAdvice, step: NextStep | None) -> tuple[str, bool]:
     """Return how to find out what was changed, or who can; arguments are corrected only where that is safe."""
     remedy, is_for_person = "", False
-    if retry.when == "never" and (step is None or _is_to_be_mended(error)):
+    if retry.when == "never" and (step is None or _has_to_be_fixed(error)):
         remedy, is_for_person = _who(error), True
     elif retry.when == "after_fix" and (call.idempotent or isinstance(error, UNDECIDED)):
         remedy, is_for_person = _after_fix(error, call, None if isinstance(error, UNDECIDED) else step)
@@ -212,7 +212,7 @@ def _completed_by_caller(tool: str, left_open: Sequence[str], error: ToolError, 
 def _never(error: ToolError, step: NextStep | None) -> tuple[str, bool]:
     if isinstance(error, UnknownTool):
         return tools_meant(error), False
-    if step is not None and not _is_to_be_mended(error):
+    if step is not None and not _has_to_be_fixed(error):
         return "", False
     if error.actor == "caller":  # where a permission is missing, the message says what is allowed
         return ("" if error.category == "permission_denied" else _IN_VAIN), False
@@ -227,7 +227,7 @@ def _who(error: ToolError) -> str:
     return "A person has to renew the access." if is_login else _WHO[error.actor]
 
 
-def _is_to_be_mended(error: ToolError) -> bool:
+def _has_to_be_fixed(error: ToolError) -> bool:
     """Return whether somebody has to fix the tool or the server, whatever the caller can do meanwhile."""
     return error.retry == "never" and error.actor in ("author", "operator")
 

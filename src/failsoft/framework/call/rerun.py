@@ -1,6 +1,6 @@
 """May it run again: what a run may have changed, and the first reason against another one, from facts.
 
-Strategies, `Call.retry`, the typed client, idempotency keys and the `retry` of every answer ask here (ADR 0007).
+Strategies, `Call.retry`, the typed client, idempotency keys and the `retry` of every answer ask here (ADR 0007, 0024).
 """
 
 from __future__ import annotations

@@ -9,10 +9,10 @@
     invoke     run.py          runs the handler once; of a failed run notes what it may have changed (`rerun.py`)
 
 Back in `observe`, the call has succeeded, failed or been cancelled. `_succeeded` makes the response of the value.
-`_failed` chooses the next step (`next_step.py`), explains the error (`explain.py`), runs the toolset's `on_failure`,
-writes the audit entry (`audited.py`), and at last counts, logs, alerts and makes the response (`_failed_response`).
-Where the caller has a limit of size the response is encoded here (`answer/response.py`, `formats.py`, `lean.py`), else
-by the server.
+`_failed` chooses the next step and counts repeats (`next_step.py`), explains the error (`explain.py`), runs the
+toolset's `on_failure`, writes the audit entry (`audited.py`), and at last counts, logs, alerts and makes the response
+(`_failed_response`). Where the caller has a limit of size the response is encoded here (`answer/response.py`,
+`formats.py`, `lean.py`), else by the server.
 """
 
 from __future__ import annotations

@@ -41,12 +41,7 @@ _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 _RETRIES_SENT = "x-stainless-retry-count"
 """The header in which clients of model providers count."""
 REFUSALS = frozenset({401, 403, 404, 409, 422, 429})
-"""Statuses with which a service says that it did nothing: who asks, for what, how often, or in which state, is wrong.
-
-No others, because services and what lies before them send these also after work was begun or done: 400 and 413 for the
-rest of a body, 408 and 425 for time, 410 for what a first attempt deleted, 405 and 415 behind a redirect, 412 and 428
-for what a first attempt changed, 423 and 424 for a part of several.
-"""
+"""Statuses with which a service says that it did nothing; others are also sent after work was begun (ADR 0024)."""
 
 
 def from_status(status: Any, headers: Any = None, *, is_answer: bool = False) -> ToolError:

@@ -105,6 +105,15 @@ def test_waits_double_from_one_failure_to_the_next_and_are_never_shorter_than_as
     assert told == advised_s
 
 
+def test_what_was_forgotten_takes_no_room() -> None:
+    memory = Memory(at_most=10)
+    for number in range(100):
+        memory.fail("local", {"n": number}, "OUTAGE")
+        memory.advise({"n": number})
+        memory.succeed("local", {"n": number})
+    assert (memory.recent.count, memory.size) == (0, 0)
+
+
 def test_calls_that_were_under_way_together_do_not_lengthen_each_others_wait() -> None:
     memory = Memory(now=10.0)
     assert [memory.fail("local", {}, "OUTAGE", 2.0, began_at=5.0)[1] for _ in range(4)] == [2, 2, 2, 2]

@@ -61,6 +61,7 @@ class RecentCalls:
             if step is None or step[3] != _types(arguments):
                 return digest, None
             del self.steps[digest]
+            self._recent.count -= 1
         code, _, until, _ = step
         if self._clock() > until:
             self._recent.on_step(code, "ignored")
@@ -75,7 +76,8 @@ class RecentCalls:
         if digest is not None and self.failures:
             with self._lock:
                 for code in self._codes:
-                    self.failures.pop((digest, code), None)
+                    if self.failures.pop((digest, code), None) is not None:
+                        self._recent.count -= 1
 
     def failed(self, begun: Begun, code: str, began_at: float, wait_s: float | None) -> tuple[int, float | None]:
         """Count a failure; return how many identical ones there are if the caller should be told, else 0, and the wait.
@@ -182,7 +184,7 @@ class Recent:
         self._key = secrets.randbits(61)
         self._tools: weakref.WeakValueDictionary[tuple[str, str], RecentCalls] = weakref.WeakValueDictionary()
         self.count = 0
-        """How many entries there are, or more: those that were removed are not subtracted before the next sweep."""
+        """How many entries there are, or more: those of tools that are gone are subtracted by the next sweep."""
 
     def of(self, toolset: str, name: str) -> RecentCalls:
         """Return the memory of a tool, the same one for as long as anything holds it.

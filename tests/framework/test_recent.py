@@ -105,6 +105,13 @@ def test_waits_double_from_one_failure_to_the_next_and_are_never_shorter_than_as
     assert told == advised_s
 
 
+@pytest.mark.parametrize(("one", "other"), [(-1, -2), (-1.0, -2.0), ([-1], [-2])])
+def test_calls_with_numbers_of_one_hash_are_no_repeats_of_each_other(one: Any, other: Any) -> None:
+    memory = Memory()
+    told = [memory.fail("local", {"n": value}, "OUTAGE") for value in (one, other, one, other)]
+    assert {times for times, _ in told} == {0}
+
+
 def test_what_was_forgotten_takes_no_room() -> None:
     memory = Memory(at_most=10)
     for number in range(100):

@@ -204,7 +204,8 @@ class Recent:
         if self._is_off:
             return None
         try:
-            return hash((self._key, caller, tool, frozenset(arguments.items())))
+            if -1 not in arguments.values():  # whose hash is that of -2
+                return hash((self._key, caller, tool, frozenset(arguments.items())))
         except TypeError:  # a list or an object among them
             pass
         except BaseException:  # noqa: BLE001 - a caller in this process may send anything

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import signal
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -116,3 +117,23 @@ def test_what_is_not_there_is_said(night: Night, capsys: pytest.CaptureFixture[s
         assert capsys.readouterr().out == ""
     assert run(["explain", night.error_id]) == ExitCode.FAILED
     assert f"failsoft find {night.error_id}" in capsys.readouterr().err
+
+
+def test_a_line_of_a_log_cannot_pass_for_another_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    deep = f'{{"error_id":"{KEY}","deep":{"[" * 200_000}'
+    line = {"error_id": KEY, "trace_id": "x;\x1b[1m rm", "tool": "a code=OK", "cause": {"a": "\x9b"}, "message": "x\ny"}
+    (tmp_path / "log").write_text("\n".join([deep, json.dumps(line)]))
+    assert run(["find", KEY, "--log", str(tmp_path / "log")]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        rf'now log x y tool="a code=OK" cause={{"a":" "}} error_id={KEY} trace_id="x;\u001b[1m rm"',
+        "the whole trace: failsoft find 'x; [1m rm'",
+    ]
+
+
+def test_what_a_compressed_log_lacks_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [json.dumps({"error_id": KEY, "message": sha256(bytes([number])).hexdigest()}) for number in range(200)]
+    (tmp_path / "log.gz").write_bytes(gzip.compress("\n".join(lines).encode())[:5_000])
+    assert run(["find", KEY, "--log", str(tmp_path / "log.gz")]) == 0
+    shown = capsys.readouterr()
+    assert lines[0][-10:-2] in shown.out
+    assert shown.err == "log.gz is cut off: what came later is not searched\n"

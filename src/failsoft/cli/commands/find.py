@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from failsoft.cli.screen import Screen
 from failsoft.cli.target import with_store
 from failsoft.framework.audit.reading import entries as audit_entries, segments
 from failsoft.framework.errors import ConfigurationError, NotFound
+from failsoft.framework.logs.log_output import as_fact
 from failsoft.framework.settings import Settings
 from failsoft.framework.state.backend import Backend, Record
 from failsoft.framework.text import bounded, printable
@@ -102,7 +104,7 @@ def find(
         screen.text(_line(event))
     traces = {event.ids["trace_id"] for event in found if "trace_id" in event.ids} - {wanted}
     for trace in sorted(traces):
-        screen.text(f"the whole trace: failsoft find {trace}")
+        screen.text(f"the whole trace: failsoft find {shlex.quote(printable(trace))}")
 
 
 def _story(ids: set[str], logs: Sequence[Path], audits: Sequence[Path]) -> list[_Event]:
@@ -128,7 +130,7 @@ def _matching(ids: set[str], logs: Sequence[Path], audits: Sequence[Path]) -> It
 def _recorded(ids: set[str], logs: Sequence[Path], audits: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Any]]]:
     for path in logs:
         with _opened(path) as stream:
-            for line in stream:
+            for line in _lines(stream, path):
                 if any(one in line for one in ids) and (facts := _parsed(line)) is not None:
                     yield path, facts
     for path in audits:
@@ -146,10 +148,17 @@ def _opened(path: Path) -> TextIO:
         raise NotFound(message=f"There is no log at '{bounded(str(path))}'.") from None
 
 
+def _lines(stream: TextIO, path: Path) -> Iterator[str]:
+    try:
+        yield from stream
+    except EOFError:
+        typer.echo(f"{printable(path.name)} is cut off: what came later is not searched", err=True)
+
+
 def _parsed(line: str) -> dict[str, Any] | None:
     try:
         facts = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return facts if isinstance(facts, dict) else None
 
@@ -181,7 +190,7 @@ def _is_of(record: Record, key: str) -> bool:
 
 def _line(event: _Event) -> str:
     facts = event.facts
-    said = [f"{name}={facts[name]}" for name in (*_SHOWN, *_IDS) if facts.get(name) not in (None, "")]
+    said = [f"{name}={as_fact(facts[name])}" for name in (*_SHOWN, *_IDS) if facts.get(name) not in (None, "")]
     if event.source == "state":
         said += [f"phase={facts['phase']}", f"ends in {facts['ends_in_s']} s"]
     message = facts.get("message") or ""

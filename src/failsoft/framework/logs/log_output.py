@@ -239,10 +239,10 @@ def _in(code: str, text: str) -> str:
 
 
 def _facts(line: Mapping[str, Any]) -> str:
-    return " ".join(f"{_fact(name)}={_fact(value)}" for name, value in line.items() if name not in _NOT_REPEATED)
+    return " ".join(f"{as_fact(name)}={as_fact(value)}" for name, value in line.items() if name not in _NOT_REPEATED)
 
 
-def _fact(value: Any) -> str:
+def as_fact(value: Any) -> str:
     """Return a name or value as a word if it is one, otherwise as JSON, so that it cannot look like another fact."""
     is_word = isinstance(value, str) and _WORD.fullmatch(value) is not None
     return printable(value if is_word else json.dumps(value, ensure_ascii=False, separators=(",", ":")))

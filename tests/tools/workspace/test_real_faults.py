@@ -35,7 +35,7 @@ def hashed(text: str) -> str:
 
 def failure_of(answer: dict[str, Any]) -> tuple[Any, Any, Any]:
     """Return the code, the effect, and what the operating system said."""
-    return answer["error_code"], answer["effect"], answer["human_message"].rpartition(": ")[2].partition(".")[0]
+    return answer["error_code"], answer["effect"], answer["human_message"].partition(": ")[2].partition(".")[0]
 
 
 def working(site: Site) -> Workspace:

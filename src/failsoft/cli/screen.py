@@ -14,6 +14,8 @@ from typing import Any, TextIO
 
 import typer
 
+from failsoft.framework.text import json_on_one_line
+
 _LINK_TO_PAGE = re.compile(r"\[([^\]]+)\]\([\w./-]+\.md\)")
 """A link between pages of the docs, which does not work on a terminal."""
 _SHOWN_AFTER_S = 2.0
@@ -43,7 +45,7 @@ class Screen:
     def json(self, value: Any, *, compact: bool = False) -> None:
         """Write a JSON tree, in one line if `compact`."""
         layout: dict[str, Any] = {"separators": (",", ":")} if compact else {"indent": 2}
-        text = json.dumps(value, ensure_ascii=False, **layout)
+        text = "\n".join(map(json_on_one_line, json.dumps(value, ensure_ascii=False, **layout).split("\n")))
         if not self.is_rich or compact:
             self.text(text)
             return

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from json import dumps
 from json.encoder import encode_basestring
 from typing import Any
 
@@ -47,6 +48,11 @@ def bounded(text: str, limit: int = QUOTED_AT_MOST) -> str:
         return text
     clean = printable(text[: limit * 4])
     return clean if len(clean) <= limit and len(text) <= limit * 4 else clean[: limit - 1] + "…"
+
+
+def json_on_one_line(text: str) -> str:
+    """Return JSON with everything escaped that could break, hide or reorder a line, in names too."""
+    return text if text.isprintable() else "".join([one if one.isprintable() else dumps(one)[1:-1] for one in text])
 
 
 _NAME_AT_MOST = 80

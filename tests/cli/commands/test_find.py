@@ -137,3 +137,11 @@ def test_what_a_compressed_log_lacks_is_said(tmp_path: Path, capsys: pytest.Capt
     shown = capsys.readouterr()
     assert lines[0][-10:-2] in shown.out
     assert shown.err == "log.gz is cut off: what came later is not searched\n"
+
+
+def test_json_on_a_screen_has_no_control_characters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "log").write_text(json.dumps({"error_id": KEY, "tool": (tool := "ü\x9b2J\u202e")}))
+    assert run(["find", KEY, "--log", str(tmp_path / "log"), "--json"]) == 0
+    shown = capsys.readouterr().out
+    assert json.loads(shown)[0]["tool"] == tool
+    assert shown.replace("\n", "").isprintable()

@@ -335,6 +335,16 @@ def test_text_of_a_caller_can_forge_neither_a_line_nor_a_fact() -> None:
     assert "FORGED" not in facts
 
 
+def test_no_character_of_a_json_line_breaks_hides_or_reorders_it() -> None:
+    stream = io.StringIO()
+    configure_logging("DEBUG", json_lines=True, stream=stream)
+    logger.bind(seen=(text := f"ü\x9b2J\u2028{FORGED}\u202e\x85"), **{"a\x9b": 1}).info("Done")
+    (line,) = stream.getvalue().splitlines()
+    assert line.isprintable()
+    assert json.loads(line)["seen"] == text
+    assert "ü" in line
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "utf-8", "latin-1"])
 def test_lines_are_json_in_any_encoding_of_the_stream(encoding: str) -> None:
     raw = io.BytesIO()

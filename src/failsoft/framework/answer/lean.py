@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from json import dumps
 from typing import Any
 
 from pydantic_core import to_json
@@ -15,7 +14,7 @@ from failsoft.framework.answer.failure import EFFECTS, Failure, said_again
 from failsoft.framework.errors import InvalidParameter
 from failsoft.framework.errors.violations import Violation, clause
 from failsoft.framework.safe.json_safe import json_safe
-from failsoft.framework.text import is_named, named, quoted
+from failsoft.framework.text import is_named, json_on_one_line, named, quoted
 
 _FAULTS_AT_MOST = 20
 _QUESTION = re.compile(r"Did you mean: (.+)\?")
@@ -106,9 +105,7 @@ def _excerpts(context: Any) -> Iterator[str]:
 
 
 def _on_one_line(value: Any) -> str:
-    """Return JSON in which everything that could break, hide or reorder a line is escaped."""
-    text = to_json(value).decode()
-    return text if text.isprintable() else "".join([one if one.isprintable() else dumps(one)[1:-1] for one in text])
+    return json_on_one_line(to_json(value).decode())
 
 
 def _is_one_line(failure: Failure) -> bool:

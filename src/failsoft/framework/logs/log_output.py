@@ -27,7 +27,7 @@ from failsoft.framework.safe.redaction import redact
 from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.safe.tracebacks import stack_of
 from failsoft.framework.settings import Settings
-from failsoft.framework.text import printable
+from failsoft.framework.text import json_on_one_line, printable
 
 Line: TypeAlias = dict[str, Any]
 _MESSAGE_AT_MOST = 4_000
@@ -200,7 +200,7 @@ def _as_json(stream: Any) -> Callable[[Line], str]:
     """Return the renderer of JSON lines; escapes to ASCII unless the stream is UTF-8."""
     encoding = (getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "").replace("_", "")
     encoder = json.JSONEncoder(ensure_ascii=encoding != "utf8", allow_nan=False, separators=(",", ":"))
-    return lambda line: encoder.encode(json_safe(line))
+    return lambda line: json_on_one_line(encoder.encode(json_safe(line)))
 
 
 def _is_terminal(stream: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from failsoft import BaseTool, CallContext, NotFound, ToolResponse, Unavailable, operation
+from failsoft import BaseTool, CallContext, NotFound, ToolError, ToolResponse, Unavailable, operation
 from failsoft.recovery import Retry
 from tests.doors import CallScope
 from tests.framework.recording import quiet_runtime
@@ -26,6 +26,7 @@ class Shop(BaseTool):
     """Places orders with a service, by what its handlers mark."""
 
     base = ""
+    left: asyncio.Future[Any] | None = None
 
     async def _post(self, name: str = "order") -> str:
         async with httpx.AsyncClient(trust_env=False) as client:
@@ -138,6 +139,12 @@ class Shop(BaseTool):
         return str(await call.effect("place", run=twice))
 
     @operation(effects=True)
+    async def place_in_the_background(self, order: str, call: CallContext) -> str:
+        """Begin an order that nobody waits for, and fail."""
+        self.left = asyncio.ensure_future(call.effect("place", run=self._post))
+        raise RuntimeError
+
+    @operation(effects=True)
     async def place_after_an_error(self, order: str, call: CallContext) -> str:
         """Place an order where something else has failed before."""
         try:
@@ -223,6 +230,16 @@ async def test_a_refusal_says_nothing_of_a_handler_that_marks_no_effects() -> No
 async def test_a_refusal_says_nothing_of_what_was_done_beside_it(name: str, answers: tuple[int, ...]) -> None:
     async with shop(*answers) as (tool, _):
         assert effect_of(await send(tool, name)) == "unknown"
+
+
+@pytest.mark.parametrize("scope", [CallScope, keyed])
+async def test_no_effect_begins_after_its_call_has_failed(scope: Callable[[], CallScope]) -> None:
+    async with shop(201) as (tool, service):
+        assert effect_of(await send(tool, "place_in_the_background", scope())) == "none"
+        assert tool.left is not None
+        with pytest.raises(ToolError):
+            await tool.left
+    assert service.requests == 0
 
 
 async def test_two_refused_effects_have_changed_nothing() -> None:

@@ -130,7 +130,8 @@ def _steps(call: Call, name: str, run: Step, probe: Step | None) -> Generator[St
     """Yield the functions to run, receive their results, and return the value of the effect.
 
     Raises:
-        CONFIG_ERROR: The operation does not declare `effects=True`; nothing has been run.
+        CONFIG_ERROR: The operation does not declare `effects=True`, or its caller was told that nothing was changed;
+            nothing has been run.
     """
     if not call.bound.marks_effects:
         issue = f"`{call.bound.name}` marks the effect {quoted(name, 80)} and does not declare that it marks effects"
@@ -140,6 +141,10 @@ def _steps(call: Call, name: str, run: Step, probe: Step | None) -> Generator[St
     marked = None if record is None else record.effects.get(name)
     if record is not None and marked is None:
         yield _OnLoop(functools.partial(record.mark, name))
+    if not call.is_running and call.effect_of() == "none":
+        issue = f"the effect {quoted(name, 80)} of `{call.bound.name}` begins after a failure that changed nothing"
+        report_mistake(f"{issue}: wait for it in the handler", operation=call.bound.name)
+        raise ConfigurationError(issue=issue, resolution="wait for it in the handler")
     with _COUNTING:
         call.effects_begun += 1
     if record is not None and marked is not None:

@@ -16,7 +16,7 @@ from failsoft.framework.errors import MultipleErrors, ToolError, UnknownError
 from failsoft.framework.errors.vocabulary import RaisedWrongly
 from failsoft.framework.normalize import clouds, databases, http_libraries, system_errors
 from failsoft.framework.normalize.outcomes import Inside, Rule, Table, judged, read, type_name, unknown
-from failsoft.framework.normalize.reasons import as_cause, reason_of, text_of, with_reason
+from failsoft.framework.normalize.reasons import reason_of, text_of, with_reason
 from failsoft.framework.plugins import Plugins
 from failsoft.framework.text import quoted
 
@@ -73,7 +73,8 @@ def cause_told(error: ToolError) -> str:
     if cause is None or issubclass(type(cause), ToolError) or error.details.get("type") == type_name(cause, full=True):
         return ""  # an error of the last kind was made of its cause here, and has the reason
     known = normalize(cause)
-    return "" if isinstance(known, UnknownError) else as_cause(reason_of(known, cause), error.message)
+    reason = None if isinstance(known, UnknownError) else reason_of(known, cause)
+    return "" if reason is None else reason.as_cause(error.message)
 
 
 def is_refused(exc: BaseException, since: BaseException | None = None) -> bool:

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
 from failsoft.framework.errors import ToolError
 from failsoft.framework.errors.vocabulary import PicklableError
@@ -39,6 +39,8 @@ _LINES_AT_MOST = 3
 _KEYS = ("message", "msg", "error_description", "detail", "error", "title", "reason", "errors", "Message")
 _DEPTH_AT_MOST = 4
 _QUOTED = "It said"
+_CAUSES = {_QUOTED: "Cause:", "Constraint": "Cause: constraint", "Index": "Cause: index"}
+"""Reasons behind an author's message, which says more than the name of a column."""
 _NEXT_LINE = " / "
 _CLIENT_ERRORS = range(400, 500)
 _PHRASES = frozenset(status.phrase.casefold() for status in HTTPStatus)
@@ -64,6 +66,26 @@ _VALUE = re.compile(r""":.*| ?(["'«„“]).*["'»“”]""", re.DOTALL)
 """What may be a value in PostgreSQL's sentence on one, in any language: a quotation, and all after a colon."""
 
 
+class ReportedReason(NamedTuple):
+    """What a library said about the request: its own sentence, or which constraint, column or index it names."""
+
+    kind: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {quoted(self.text)}."
+
+    def as_cause(self, message: str) -> str:
+        """Return the reason as the cause of what an author's message says; empty if the message has it already.
+
+        >>> ReportedReason("Index", "one_a_day").as_cause("Not booked.")
+        'Cause: index "one_a_day".'
+        """
+        said, title = message.casefold(), _CAUSES.get(self.kind)
+        is_said = all(part.strip(" .").casefold() in said for part in self.text.split(_NEXT_LINE))
+        return "" if is_said or title is None else f"{title} {quoted(self.text)}."
+
+
 def with_reason(error: ToolError, exc: Any) -> ToolError:
     """Return the error with what the library behind the tool said about the request, quoted, behind its sentence.
 
@@ -77,65 +99,43 @@ def with_reason(error: ToolError, exc: Any) -> ToolError:
     return error
 
 
-def reason_of(error: ToolError, exc: Any) -> str:
-    """Return what the library said about the request as a sentence; empty if it said nothing, or of its own failure."""
+def reason_of(error: ToolError, exc: Any) -> ReportedReason | None:
+    """Return what the library said about the request; None if it said nothing, or of its own failure."""
     find = _FINDERS.get(type(exc).__module__.partition(".")[0], _of_response)
     is_about_the_request = error.category in _ABOUT_THE_REQUEST or error.retry == "after_fix" or find is _of_program
-    return _found(find, exc) if is_about_the_request else ""
+    try:
+        return find(exc) if is_about_the_request else None
+    except Exception:  # noqa: BLE001 - foreign code runs here: an exception whose own methods raise has no reason
+        return None
 
 
-def as_cause(reason: str, message: str) -> str:
-    """Return the reason as the cause of what an author's message says; empty if the message has it already.
-
-    Of a database only the name of a rule counts: an author's message says more than the name of a column.
-
-    >>> as_cause('It said: "blocked".', "Not reminded."), as_cause('Constraint: "positive".', "Not booked.")
-    ('Cause: "blocked".', 'Cause: constraint "positive".')
-    """
-    kind, _, text = reason.partition(": ")
-    if kind not in (_QUOTED, "Constraint", "Index"):
-        return ""
-    said = message.casefold()
-    if all(part.strip(" .").casefold() in said for part in json.loads(text.removesuffix(".")).split(_NEXT_LINE)):
-        return ""
-    return f"Cause: {text}" if kind == _QUOTED else f"Cause: {kind.lower()} {text}"
+def _said(text: object) -> ReportedReason | None:
+    """Return the library's own sentence; None if it says nothing."""
+    return ReportedReason(_QUOTED, text.strip()) if isinstance(text, str) and text.strip() else None
 
 
-def _said(text: object) -> str:
-    """Return a sentence that quotes the library's own; empty if it says nothing."""
-    return f"{_QUOTED}: {quoted(text.strip())}." if isinstance(text, str) and text.strip() else ""
-
-
-def _named(kind: str, *names: object) -> str:
+def _named(kind: str, *names: object) -> ReportedReason | None:
     """Return which constraint, column or index it is; its name is dotted if there are several parts."""
     name = ".".join([part for part in names if isinstance(part, str) and part])
-    return f"{kind}: {quoted(name)}." if name else ""
+    return ReportedReason(kind, name) if name else None
 
 
-def _found(find: Callable[[Any], str], exc: Any) -> str:
-    """Return the reason; an exception whose own methods raise has none, and keeps its category."""
-    try:
-        return find(exc)
-    except Exception:  # noqa: BLE001 - foreign code runs here
-        return ""
-
-
-def _of_response(exc: Any) -> str:
+def _of_response(exc: Any) -> ReportedReason | None:
     """Return the reason in the body of an HTTP response of the 4xx family; a body that was not read stays unread."""
     response = read(exc, "response")
     status = read(response, "status_code")
     if not isinstance(status, int) or status not in _CLIENT_ERRORS:
-        return ""
+        return None
     body = read(response, "_content", b"")  # requests and httpx keep what was read under this name
     if not isinstance(body, (bytes, bytearray)) or len(body) > _BODY_AT_MOST:
-        return ""
+        return None
     text = bytes(body).decode("utf-8", "replace").strip()
     try:
         text = _in_json(json.loads(text), _DEPTH_AT_MOST)
-        return "" if text.strip(" .").casefold() in _PHRASES else _said(text)
+        return None if text.strip(" .").casefold() in _PHRASES else _said(text)
     except (ValueError, RecursionError):
         kind = str(read(read(response, "headers", {}), "get", lambda *_: "")("content-type", ""))
-        return _said(text.partition("\n")[0]) if kind.startswith("text/plain") else ""
+        return _said(text.partition("\n")[0]) if kind.startswith("text/plain") else None
 
 
 def _in_json(tree: Any, depth: int) -> str:
@@ -151,17 +151,17 @@ def _in_json(tree: Any, depth: int) -> str:
     return ""
 
 
-def _of_program(exc: Any) -> str:
+def _of_program(exc: Any) -> ReportedReason | None:
     """Return the last lines that a program wrote on its standard error."""
     output = read(exc, "stderr")
     text = output.decode("utf-8", "replace") if isinstance(output, (bytes, bytearray)) else output
     if not isinstance(text, str):
-        return ""
+        return None
     lines = [line.strip() for line in text[-_BODY_AT_MOST:].splitlines() if line.strip()]
     return _said(_NEXT_LINE.join(lines[-_LINES_AT_MOST:])[-QUOTED_AT_MOST:])
 
 
-def _of_sqlite(exc: Any) -> str:
+def _of_sqlite(exc: Any) -> ReportedReason | None:
     """Return the constraint or the columns, or SQLite's sentence on a statement: it never has a value."""
     text, code = text_of(exc), read(exc, "sqlite_errorcode")
     if found := _CONSTRAINT.fullmatch(text):
@@ -169,27 +169,27 @@ def _of_sqlite(exc: Any) -> str:
         several = "s" if names and ", " in names else ""
         return _named("Index" if index else "Constraint" if kind == "CHECK" else f"Column{several}", names)
     is_said = isinstance(code, int) and (code & 0xFF == _SQLITE_ERROR or code in _SQLITE_SAID)
-    return _said(text) if is_said else ""
+    return _said(text) if is_said else None
 
 
-def _of_mysql(exc: Any) -> str:
+def _of_mysql(exc: Any) -> ReportedReason | None:
     """Return the constraint, key or column that MySQL names in its sentence, which has the value, too."""
     arguments = read(exc, "args") or ()
     text = read(exc, "msg") or (next(iter(arguments[1:2]), ""))
     if not isinstance(text, str):
-        return ""
+        return None
     if (read(exc, "errno") or next(iter(arguments), None)) == _MYSQL_SIGNAL:  # the author of a procedure wrote it
         return _said(text)
     found = _MYSQL_NAMES.fullmatch(text)
     if found is None:
-        return ""
+        return None
     names = found.groupdict()
     column = names["of_column"] or names["of_field"] or names["of_place"]
     constraint = _named("Index", names["of_index"]) or _named("Constraint", names["of_constraint"])
     return constraint or _named("Column", column.replace("`", ""))
 
 
-def _of_mongodb(exc: Any) -> str:
+def _of_mongodb(exc: Any) -> ReportedReason | None:
     """Return the index or the properties that MongoDB names in its answer, which has the values, too."""
     details = read(exc, "details")
     facts = details if isinstance(details, Mapping) else {}
@@ -198,7 +198,7 @@ def _of_mongodb(exc: Any) -> str:
     if names := list(dict.fromkeys(_properties(facts.get("errInfo"), _RULES_DEEP_AT_MOST))):
         return _named("Property" if len(names) == 1 else "Properties", ", ".join(names[:_LINES_AT_MOST]))
     found = _MONGODB_INDEX.search(str(facts.get("errmsg")) if errors else text_of(exc))
-    return _named("Index", found[1]) if found else ""
+    return _named("Index", found[1]) if found else None
 
 
 def _properties(tree: Any, depth: int) -> Iterator[str]:
@@ -214,7 +214,7 @@ def _properties(tree: Any, depth: int) -> Iterator[str]:
             yield from _properties(value, depth - 1)
 
 
-def _of_driver(exc: Any) -> str:
+def _of_driver(exc: Any) -> ReportedReason | None:
     """Return the column or constraint that PostgreSQL names, or its sentence on a statement, a rule or a value."""
     diagnosis = read(exc, "diag") or exc  # of psycopg; asyncpg's exceptions have these facts themselves
     column, constraint = read(diagnosis, "column_name"), read(diagnosis, "constraint_name")
@@ -226,38 +226,38 @@ def _of_driver(exc: Any) -> str:
     sentence = read(diagnosis, "message_primary") or read(exc, "message")
     if state.startswith("22") and isinstance(sentence, str):
         return _said(_VALUE.sub("", sentence))
-    return _said(sentence) if state.startswith(("23", "42", _RAISED)) else ""
+    return _said(sentence) if state.startswith(("23", "42", _RAISED)) else None
 
 
-def _of_sqlalchemy(exc: Any) -> str:
+def _of_sqlalchemy(exc: Any) -> ReportedReason | None:
     driver = read(exc, "orig")
     if isinstance(driver, BaseException) and type(driver).__module__.startswith("sqlalchemy."):
         driver = read(driver, "__cause__")  # of an asynchronous driver it raises a class of its own
     if not isinstance(driver, BaseException):
-        return ""
+        return None
     find = _FINDERS.get(type(driver).__module__.partition(".")[0])
-    return find(driver) if find is not None else ""
+    return find(driver) if find is not None else None
 
 
-def _of_botocore(exc: Any) -> str:
+def _of_botocore(exc: Any) -> ReportedReason | None:
     response = read(exc, "response")
     reported = response.get("Error") if isinstance(response, Mapping) else None
     message = reported.get("Message") if isinstance(reported, Mapping) else None
     return _said(message)
 
 
-def _of_grpc(exc: Any) -> str:
+def _of_grpc(exc: Any) -> ReportedReason | None:
     details = read(exc, "details")
     text = details() if callable(details) else details
     return _said(text)
 
 
-def _of_google(exc: Any) -> str:
+def _of_google(exc: Any) -> ReportedReason | None:
     message = read(exc, "message")
     return _said(message)
 
 
-_FINDERS: dict[str, Callable[[Any], str]] = {
+_FINDERS: dict[str, Callable[[Any], ReportedReason | None]] = {
     "subprocess": _of_program,
     "sqlite3": _of_sqlite,
     "sqlalchemy": _of_sqlalchemy,

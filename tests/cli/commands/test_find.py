@@ -105,6 +105,14 @@ def test_the_story_is_one_line_an_event(night: Night, capsys: pytest.CaptureFixt
     assert trace.endswith(f"failsoft find {TRACE}")
 
 
+def test_all_that_was_searched_is_named(
+    night: Night, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FAILSOFT_STATE_URL", night.state)
+    assert run(["find", "ffffffffffffffff", "--log", str(night.log)]) == ExitCode.FAILED
+    assert f"in {night.log.name}, the state store." in capsys.readouterr().err
+
+
 def test_what_is_not_there_is_said(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
     for words, code in (
         (["ffffffffffffffff", "--log", str(night.log)], ExitCode.FAILED),

@@ -1,4 +1,4 @@
-"""`failsoft find`: the story of one call, from logs, audit logs and the state store."""
+"""`failsoft find`: what logs, audit logs and the state store have recorded of one call."""
 
 from __future__ import annotations
 
@@ -83,17 +83,19 @@ def find(
     settings = Settings.load()
     logs = log or []
     audits = audit or ([settings.audit_path] if settings.audit_path is not None else [])
-    records = [] if state is None and settings.state_url is None else _records(wanted, state)
-    if not logs and not audits and state is None and settings.state_url is None:
+    has_state = state is not None or settings.state_url is not None
+    if not (logs or audits or has_state):
         raise ConfigurationError(
             issue="nothing to search in was named",
             resolution="name a log with --log, or an audit log with --audit",
         )
+    records = _records(wanted, state) if has_state else []
     events = _story({wanted, *(event.facts["idempotency_key"] for event in records)}, logs, audits)
     found = [*sorted(events, key=lambda event: event.timestamp), *records]
     if not found:
+        searched = ", ".join([path.name for path in (*logs, *audits)] + ["the state store"] * has_state)
         raise NotFound(
-            message=f"Nothing is known of '{bounded(wanted)}' in {_named([*logs, *audits], has_state=bool(state))}.",
+            message=f"Nothing is known of '{bounded(wanted)}' in {searched}.",
             operator_hint="failsoft find ID --log FILE, with the log of each replica",
         )
     screen = Screen()
@@ -196,8 +198,3 @@ def _line(event: _Event) -> str:
     message = facts.get("message") or ""
     parts = [event.timestamp or "now", event.source, str(facts.get("level", "")), str(message), *said]
     return printable(" ".join(part for part in parts if part))
-
-
-def _named(files: Sequence[Path], *, has_state: bool) -> str:
-    names = [path.name for path in files] + (["the state store"] if has_state else [])
-    return ", ".join(names) or "the state store"

@@ -129,6 +129,12 @@ def prose(docstring: str | None) -> str:
     return (whole if found is None else whole[: found.start()]).strip()
 
 
+def newer_format(made: object, read: int, remedy: str) -> str:
+    """Return why a log or store is refused that a newer version has written to, and what to do."""
+    written = f"a newer version of failsoft has written to it (format {made}; this one reads {read})"
+    return f"{written}: upgrade this one, or {remedy}"
+
+
 type_name: Callable[[type], str] = type.__dict__["__name__"].__get__
 """The name of a type, whatever its metaclass says."""
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from failsoft.framework.clock import new_id, utc_timestamp
 from failsoft.framework.files import opened_regular
+from failsoft.framework.text import newer_format
 
 _NO_JSON = "it is not JSON as this log writes it"
 _OTHER_FORM = "it is not in the form that this log writes"
@@ -107,9 +108,7 @@ class Seal:
         entry: dict[str, Any] = found
         made = entry.get("format", FORMAT)
         if type(made) is int and made > FORMAT:
-            written = f"a newer version of failsoft has written to it (format {made}; this one reads {FORMAT})"
-            msg = f"{written}: upgrade this one, or set another FAILSOFT_AUDIT_PATH"
-            raise NewerFormat(msg)
+            raise NewerFormat(newer_format(made, FORMAT, "set another FAILSOFT_AUDIT_PATH"))
         if not entry.keys() >= _ADDED or type(entry["seq"]) is not int or not isinstance(entry["prev"], str):
             raise BadLine(_NO_PLACE)
         digest = self.digest(body)

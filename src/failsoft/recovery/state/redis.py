@@ -33,6 +33,7 @@ from failsoft.framework.state.backend import (
     Write,
     WriteRefused,
 )
+from failsoft.framework.text import newer_format
 from failsoft.recovery.state.redis_scripts import FORMAT, FULLEST, OF_FORMAT_1, SWAP, WRONG_TYPE
 
 T = TypeVar("T")
@@ -289,8 +290,7 @@ def _is_of_value(error: Exception) -> bool:
 
 
 def _newer(made: bytes) -> StoreLost:
-    reason = f"a newer version of failsoft has written to it (format {made.decode()}; this one reads {FORMAT})"
-    return StoreLost(f"{reason}: upgrade this one, or set another FAILSOFT_STATE_PREFIX", fault="damaged")
+    return StoreLost(newer_format(made.decode(), FORMAT, "set another FAILSOFT_STATE_PREFIX"), fault="damaged")
 
 
 def _lost(error: Exception, kind: type[StoreLost], *, may_be_written: bool) -> StoreLost:

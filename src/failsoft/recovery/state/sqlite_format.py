@@ -20,6 +20,7 @@ from failsoft.framework.state.backend import (
     WriteRefused,
     size_of,
 )
+from failsoft.framework.text import newer_format
 
 _APPLICATION_ID = 0x46534F46
 _VERSION = 2
@@ -114,9 +115,7 @@ def check_kind(connection: sqlite3.Connection) -> int:
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > _VERSION and application == _APPLICATION_ID:
-        made = f"a newer version of failsoft has made it (format {version}; this one reads {_VERSION})"
-        msg = f"{made}: upgrade this one, or name another file in FAILSOFT_STATE_URL"
-        raise StoreLost(msg, fault="damaged")
+        raise StoreLost(newer_format(version, _VERSION, "name another file in FAILSOFT_STATE_URL"), fault="damaged")
     if application != _APPLICATION_ID and not is_empty:
         msg = "it is a database of another program"
         raise StoreLost(msg, fault="damaged")

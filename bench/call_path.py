@@ -48,8 +48,9 @@ def _call(tool: Documents, given: dict[str, Any]) -> Contender:
 
     async def call(times: int) -> None:
         for _ in range(times):
-            recent.failures.clear()
-            recent.steps.clear()
+            if recent.failures:  # a call that succeeds leaves nothing to forget
+                recent.failures.clear()
+                recent.steps.clear()
             await tool.execute_with_error_handling("get_document", given)
 
     return call

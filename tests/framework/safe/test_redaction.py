@@ -113,6 +113,7 @@ def test_a_flag_under_a_secret_name_stays() -> None:
         ('{"accessToken": "abc", "x": 1}', f'{{"accessToken": {REDACTED}, "x": 1}}'),
         ("{'api_key': 'abc'}", f"{{'api_key': {REDACTED}}}"),
         ('client_secret = "a \'b c"', f"client_secret = {REDACTED}"),
+        ("acme.webhook.office.com/webhookb2/0123456789", "acme.webhook.office.com/<redacted>"),  # a single word
     ],
 )
 def test_what_looks_like_a_secret_is_replaced(text: str, expected: str) -> None:

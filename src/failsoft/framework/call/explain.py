@@ -234,10 +234,11 @@ def _has_to_be_fixed(error: ToolError) -> bool:
 
 def _after_fix(error: ToolError, call: Call, step: NextStep | None) -> tuple[str, bool]:
     if step is not None:
+        if step.tool == call.operation or error.category == "unsupported" or "repeat the call" in error.message:
+            return "", False
         bound = call.toolbox.find(step.tool)
-        is_prepared = step.tool != call.operation and bound is not None and not bound.read_only
-        is_other = error.category == "unsupported" or "repeat the call" in error.message
-        return (f"After the next step, call `{call.operation}` again." if is_prepared and not is_other else ""), False
+        is_prepared = bound is not None and not bound.read_only
+        return (f"After the next step, call `{call.operation}` again." if is_prepared else ""), False
     if error.actor == "person":
         return _never(error, None)
     if error.violations and error.violations[0].line is not None:

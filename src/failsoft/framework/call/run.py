@@ -42,15 +42,16 @@ from failsoft.framework.safe.json_safe import TooLarge, json_safe
 from failsoft.framework.safe.tracebacks import forget_earlier_calls
 
 if TYPE_CHECKING:
+    from failsoft.framework.answer.response import RecoveryReceipt
     from failsoft.framework.call.bound import BoundOperation
     from failsoft.framework.recent import Begun
 
 
 async def observe(call: Call, proceed: Proceed) -> Success[Any] | Failed:
     """Run the call and return its response. Only a genuine cancellation leaves this function as an exception."""
-    metrics = call.bound.metrics
+    bound, params = call.bound, call.params
+    metrics, recent = bound.metrics, bound.recent
     metrics.started()
-    recent, params = call.bound.recent, call.params
     known = begun(call, params) if recent.failures or recent.steps else None
     try:
         value = await proceed(call)
@@ -63,9 +64,9 @@ async def observe(call: Call, proceed: Proceed) -> Success[Any] | Failed:
             _abandoned(call)
             raise
         return await failing  # the error has no local name here, as in `recover`: its traceback refers to this frame
-    if call.bound.governed and call.bound.audit is not None and not call.read_only:
+    if bound.governed and bound.audit is not None and not call.read_only:
         try:
-            refused = await success_refused(call, call.bound.audit)
+            refused = await success_refused(call, bound.audit)
         except BaseException:
             _abandoned(call)
             raise
@@ -74,7 +75,8 @@ async def observe(call: Call, proceed: Proceed) -> Success[Any] | Failed:
     if known is not None:
         recent.succeeded(known)
     duration_s = response.metadata.execution_time_ms / 1000
-    metrics.finished(_outcome(call), duration_s)
+    receipt = call.told.receipt
+    metrics.finished("ok" if receipt is None else _outcome(call, receipt), duration_s)
     logs.log_finished(call, duration_s)
     if call.error is not None:
         call.forget_errors()
@@ -257,12 +259,10 @@ def _succeeded(call: Call, value: Any) -> Success[Any]:
     return response
 
 
-def _outcome(call: Call) -> Outcome:
-    if call.told.receipt is None:
-        return "ok"
+def _outcome(call: Call, receipt: RecoveryReceipt) -> Outcome:
     if call.told.is_replayed:
         return "replayed"
-    return "degraded" if call.told.receipt.degraded else "recovered"
+    return "degraded" if receipt.degraded else "recovered"
 
 
 async def _failed(call: Call, error: ToolError, known: Begun | None) -> Failed:

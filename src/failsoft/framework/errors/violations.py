@@ -105,8 +105,10 @@ class Violation:
 
 def once_each(violations: Sequence[Violation]) -> tuple[Violation, ...]:
     """Leave out the missing names that were only misspelt: the unexpected name with its suggestion says it."""
+    if len(violations) == 1:
+        return tuple(violations)
     spelled = [item for item in violations if item.reason == "unexpected" and isinstance(item.suggestion, str)]
-    if not spelled or len(violations) == 1:
+    if not spelled:
         return tuple(violations)
     meant = {".".join([*item.path.split(".")[:-1], item.suggestion]) for item in spelled}
     return tuple([item for item in violations if item.reason != "missing" or item.path not in meant])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import signal
 from hashlib import sha256
 from pathlib import Path
@@ -103,6 +104,15 @@ def test_the_story_is_one_line_an_event(night: Night, capsys: pytest.CaptureFixt
     line, trace = capsys.readouterr().out.splitlines()
     assert "code=NOT_FOUND" in line
     assert trace.endswith(f"failsoft find {TRACE}")
+
+
+def test_a_pipe_is_read_as_a_file_is(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+    receiver, sender = os.pipe()
+    os.write(sender, night.log.read_bytes()[-60_000:])
+    os.close(sender)
+    story = found(capsys, night.error_id, "--log", f"/dev/fd/{receiver}")
+    os.close(receiver)
+    assert [(event["source"], event["error_id"]) for event in story] == [(str(receiver), night.error_id)]
 
 
 def test_all_that_was_searched_is_named(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import shlex
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, TextIO
 
 import typer
@@ -90,7 +92,9 @@ def find(
             resolution="name a log with --log, or an audit log with --audit",
         )
     records = _records(wanted, state) if has_state else []
-    events = _story({wanted, *(event.facts["idempotency_key"] for event in records)}, logs, audits)
+    with TemporaryDirectory() as folder:
+        files = [_rereadable(path, Path(folder)) for path in logs]
+        events = _story({wanted, *(event.facts["idempotency_key"] for event in records)}, files, audits)
     found = [*sorted(events, key=lambda event: event.timestamp), *records]
     if not found:
         searched = ", ".join([path.name for path in (*logs, *audits)] + ["the state store"] * has_state)
@@ -139,6 +143,16 @@ def _recorded(ids: set[str], logs: Sequence[Path], audits: Sequence[Path]) -> It
         if not path.is_file() and not segments(path):
             raise NotFound(message=f"There is no audit log at '{bounded(str(path))}'.")
         yield from ((path, entry) for entry in audit_entries(path))
+
+
+def _rereadable(path: Path, folder: Path) -> Path:
+    """Return a log that can be read twice: the content of a pipe is copied into a file."""
+    if not path.is_fifo():
+        return path
+    copy = folder / path.name
+    with path.open("rb") as pipe, copy.open("wb") as file:
+        shutil.copyfileobj(pipe, file)
+    return copy
 
 
 def _opened(path: Path) -> TextIO:

@@ -192,6 +192,13 @@ def opened_regular(file: Path, flags: int = os.O_RDONLY) -> int:
     return descriptor
 
 
+def give_to_folder_owner(descriptor: int, path: Path) -> None:
+    """Give an empty file that root has made to the owner of its folder: the server there, which has to write it."""
+    made, folder = os.fstat(descriptor), path.parent.stat()
+    if made.st_uid == 0 != folder.st_uid and made.st_size == 0 and made.st_nlink == 1:
+        os.fchown(descriptor, folder.st_uid, folder.st_gid)
+
+
 def others_may_write(file: int | Path) -> bool:
     """Return whether the group of a file or other users may write it, so that its content proves nothing.
 

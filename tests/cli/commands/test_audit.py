@@ -46,6 +46,14 @@ def test_the_first_broken_line_is_named_and_ends_with_1(inside, log, harm):
     assert ran.out.startswith(f"broken: {log.name}")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has files of other users")
+def test_files_that_root_makes_beside_a_servers_belong_to_the_server(inside, log):
+    owner = 65534
+    os.chown(log.parent, owner, owner)
+    assert inside("audit", "archive", "audit-log.jsonl", "--to", "away").code == ExitCode.OK
+    assert (log.stat().st_uid, log.stat().st_mode & 0o777) == (owner, 0o600)
+
+
 def test_archive_closes_the_files_so_that_they_may_be_taken_away(inside, folder):
     log = folder / "long.jsonl"
     file = log_file(log, max_bytes=1_000)

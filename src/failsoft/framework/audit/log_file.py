@@ -18,6 +18,7 @@ from failsoft.framework.audit.chain import BEGINNING, BadLine, Head, LogUnusable
 from failsoft.framework.audit.keeping import AT_ONCE, Keeping
 from failsoft.framework.audit.places import HeadFile, NotWritten, is_at, lock, reason_of, sync_folder, unlock
 from failsoft.framework.audit.reading import Scan, end_of, lines_of, segment_name, segments
+from failsoft.framework.files import give_to_folder_owner
 from failsoft.framework.safe.author_reports import logger
 
 _OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -161,6 +162,7 @@ class LogFile:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             self.close()
             raise NotWritten(_NO_FILE)
+        give_to_folder_owner(fd, self.path)
         sync_folder(self.path)
         self._good_bytes = 0
         self._is_swept = not self._keeping.is_limited

@@ -321,8 +321,7 @@ def _collect_fields(cls: type[ToolError]) -> None:
 
 
 def _check_entry(cls: type[ToolError]) -> None:
-    name = cls.__qualname__
-    code = cls.__dict__.get("code")
+    name, code = cls.__qualname__, cls.__dict__.get("code")
     if not is_code(code):
         msg = f"{name}.code must be UPPERCASE_SNAKE_CASE of at most {CODE_LENGTH} characters, not {code!r}"
         raise CatalogueError(msg)

@@ -12,7 +12,7 @@ from mcp_types import TextContent
 
 from failsoft.client.known_texts import class_of, class_of_code
 from failsoft.client.reports import categorize, json_in, quoted, reported
-from failsoft.framework.answer.failure import EFFECTS
+from failsoft.framework.answer.failure import EFFECTS, SAID_AGAIN
 from failsoft.framework.answer.result import object_in, reported_failure
 from failsoft.framework.errors import ToolError, UpstreamError, catalogue, categories
 from failsoft.framework.errors.violations import Reason, Violation
@@ -36,7 +36,7 @@ _MESSAGE_AT_MOST = 2_500
 _VALUE_AT_MOST = 1_000
 _LIST_AT_MOST = 50
 _DETAILS_AT_MOST = 20_000
-_REPEATED = re.compile(r" This call has now failed \w+ times in the same way\.( Repeating the call does not help\.)?")
+_REPEATED = re.compile(" " + SAID_AGAIN.format(r"\w+") + r"( Repeating the call does not help\.)?")
 """What a server says of repeats, which are those of all callers of this client; whoever answers one counts its own."""
 _BETWEEN_SENTENCES = re.compile(r"(?<=[.!?])\s+")
 

@@ -96,6 +96,7 @@ EFFECTS: dict[Effect, str] = {
     "unknown": "It is unknown whether anything was changed",
 }
 """What a caller is told about the effect, as the beginning of a sentence."""
+SAID_AGAIN = "This call has now failed {} times in the same way."
 _TIMES = ("three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _PRINTED_AT_MOST = 200
 _TEXT = frozenset({str})
@@ -128,8 +129,7 @@ class RetryAdvice:
 
 def said_again(times: int) -> str:
     """Return the sentence about a call that failed the same way at least three times."""
-    words = _TIMES[times - 3] if times < 3 + len(_TIMES) else str(times)
-    return f"This call has now failed {words} times in the same way."
+    return SAID_AGAIN.format(_TIMES[times - 3] if times < 3 + len(_TIMES) else times)
 
 
 @dataclass(kw_only=True, unsafe_hash=True, slots=True)  # never changed; `frozen` would cost a call for every field

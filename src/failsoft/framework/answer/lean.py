@@ -27,7 +27,7 @@ _CANDIDATE_AT_MOST = 120
 
 
 def lean_text(failure: Failure, code: str) -> str:
-    """Return the failure as lines: what failed, its effect, each fault, excerpts, candidates, and the next call.
+    """Return the failure as lines: what failed, its effect, its repeats, each fault, what may help, and the next call.
 
     Args:
         failure: The failure; its texts are sanitized and bounded.

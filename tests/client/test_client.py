@@ -48,8 +48,8 @@ class Shop(BaseTool):
 
     @operation(read_only=True, recovery=[])
     async def reserve(self, item: str) -> str:
-        """Refuse a key that was used before."""
-        raise failsoft.IdempotencyConflict(message=f"The key of {item} was used before.")
+        """Refuse a key of another form."""
+        raise failsoft.IdempotencyKeyInvalid(message=f"The key of {item} is no UUID.")
 
     @operation(recovery=[])
     async def fragile(self) -> str:
@@ -116,13 +116,13 @@ async def test_a_handler_sends_what_its_own_call_has_left(limit_s, most_ms):
 
 async def test_the_caller_of_a_handler_is_not_told_to_call_a_tool_of_another_server():
     async with Client(Shop, attempts=1) as client:
-        with pytest.raises(failsoft.IdempotencyConflict) as direct:
+        with pytest.raises(failsoft.IdempotencyKeyInvalid) as direct:
             await client.call("reserve", {"item": "tea"})
         response = await Front(client).look()
     assert "call `reserve` again" in direct.value.message
     assert response.error.next_step is None
     assert "`reserve`" not in response.error.message
-    assert "The key of tea was used before." in response.error.message
+    assert "The key of tea is no UUID." in response.error.message
 
 
 async def test_a_call_that_may_have_had_its_effect_is_not_repeated():

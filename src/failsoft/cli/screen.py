@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 import typer
 
-from failsoft.framework.text import json_on_one_line
+from failsoft.framework.text import json_on_one_line, printable
 
 _LINK_TO_PAGE = re.compile(r"\[([^\]]+)\]\([\w./-]+\.md\)")
 """A link between pages of the docs, which does not work on a terminal."""
@@ -65,6 +65,7 @@ class Screen:
 
     def rows(self, columns: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "") -> None:
         """Write a table; in a pipe one line per row, for `grep` and `awk`."""
+        rows = [[*map(printable, row)] for row in rows]
         if title:
             self.heading(title)
         if not self.is_rich:

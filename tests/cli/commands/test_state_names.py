@@ -85,3 +85,12 @@ def test_each_change_is_on_record(
         raise RuntimeError
     entries = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     assert len(entries) == 1
+
+
+def test_a_name_is_on_one_line_without_control_characters(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "shop\x1b[2J\x9b\nbreaker  forged"
+    for words in (["open", name], ["list", name], ["list", name, "--state", "done"], ["forget", name]):
+        assert run(["state", *words]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert all(map(str.isprintable, shown))
+    assert not [line for line in shown if line.startswith("breaker  forged")]

@@ -18,6 +18,7 @@ from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.settings import Settings
 from failsoft.framework.state.backend import Backend, Record, size_of
 from failsoft.framework.state.steps import Steps, forgotten
+from failsoft.framework.text import printable
 from failsoft.recovery.idempotency.keys import key_id
 from failsoft.recovery.strategies.circuit_steps import force
 
@@ -89,7 +90,7 @@ def list(  # noqa: A001 - the name of the command
         quota = Settings.load().state_quota_bytes
         screen.text(f"The caller with the most uses {fullest_bytes / quota:.1%} of the quota of {quota} bytes.")
     else:
-        screen.text("nothing is kept" if name is None else f"nothing is kept under '{name}'")
+        screen.text("nothing is kept" if name is None else printable(f"nothing is kept under '{name}'"))
 
 
 def open(  # noqa: A001 - the name of the command
@@ -127,7 +128,7 @@ def forget(name: Name) -> None:
         return keys
 
     for key in with_store(work):
-        Screen().text(f"forgotten: {key}")
+        Screen().text(printable(f"forgotten: {key}"))
 
 
 def _force(name: str, state: str, command: str, *, held: bool) -> None:
@@ -152,7 +153,7 @@ def _force(name: str, state: str, command: str, *, held: bool) -> None:
         return keys
 
     for key in with_store(work):
-        Screen().text(f"{key.rpartition('breaker:')[2]}: {'held ' if held else ''}{state}")
+        Screen().text(printable(f"{key.rpartition('breaker:')[2]}: {'held ' if held else ''}{state}"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,11 @@ def gate_known(value: str) -> None:
         raise NotFound(f'No gate "{value}".', suggestions=["north", "harbour"])
 
 
+def state_known(value: str) -> None:
+    """Look a state up."""
+    raise NotFound(f'No state "{value}".', suggestions=["max_price" if "price" in value else "paid"])
+
+
 class Harbour(BaseTool):
     """Gates and orders."""
 
@@ -40,6 +45,11 @@ class Harbour(BaseTool):
     async def find_gate(self, gate: Annotated[str, Reference(gate_known, kind="spelled")]) -> str:
         """Look a gate up."""
         return gate
+
+    @operation(destructive=True)
+    async def delete_state(self, state: Annotated[str, Reference(state_known, kind="spelled")]) -> str:
+        """Delete a state."""
+        return state
 
     @operation(read_only=True)
     async def list_orders(self) -> str:
@@ -104,3 +114,17 @@ async def test_an_unrelated_identifier_is_not_even_a_candidate() -> None:
     offered = [*failure.suggestions, *(item.suggestion for item in failure.violations if item.suggestion)]
     assert offered == []
     assert "A-123" not in failure.message
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ("unpaid", 'Candidates: "paid".'),
+        ("min_price", 'Candidates: "max_price".'),
+        ("pajd", 'Closest: "paid".'),
+    ],
+)
+async def test_an_opposite_is_not_said_to_be_the_closest(state: str, said: str) -> None:
+    response = await Harbour(runtime=quiet_runtime()).execute_with_error_handling("delete_state", {"state": state})
+    assert response.error is not None
+    assert response.error.message.startswith(f'No state "{state}". {said}')

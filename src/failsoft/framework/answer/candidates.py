@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from failsoft.framework.errors import NextStep, ToolError
 from failsoft.framework.errors.corrections import how_far, near_names
+from failsoft.framework.errors.meanings import is_opposed
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import is_named, quoted
 
@@ -99,7 +100,7 @@ def candidates(error: ToolError, guesses: Sequence[str], failed: FailedReference
 def _ranked(texts: Sequence[str], sought: str) -> tuple[list[str], list[str]]:
     """Return texts with those first that are similar to what was looked up, and these; else in their author's order."""
     short = [text for text in texts if sought and _is_short(text)]
-    near = near_names(sought, short, at_most=None) if short else []
+    near = [text for text in near_names(sought, short, at_most=None) if not is_opposed(sought, text)] if short else []
     nearest = near_names(sought, near, at_least=_ALIKE, at_most=None) if near else []
     likely = [*nearest, *(text for text in texts if text in near and text not in nearest)]
     return [*likely, *(text for text in texts if text not in near)], near

@@ -144,6 +144,12 @@ def means_something_else(given: str, meant: str, *, begins_alike: bool = False) 
     )
 
 
+def is_opposed(given: str, meant: str) -> bool:
+    """Return whether a word of a name is the opposite of the other's, or has another prefix: `unpaid`, `paid`."""
+    pairs = [pair for pair in zip(words(given), words(meant), strict=False) if pair[0] != pair[1]]
+    return any(_has_an_opposite(*pair) or _is_of_another_prefix(*pair, edits_between(*pair, 5)) for pair in pairs)
+
+
 def is_another_unit(given: str, meant: str) -> bool:
     """Return whether two names of the same letters have a unit that is another one in the other's case.
 

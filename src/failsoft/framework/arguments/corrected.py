@@ -155,10 +155,10 @@ def _is_there(tree: Any, path: str) -> bool:
     return bool(rest) and _is_there(tree[int(step) if isinstance(tree, list) else step], rest)
 
 
-def unwrapped(arguments: Any, known: Container[str], operation: str, *, is_read: bool) -> dict[str, Any] | None:
+def unwrapped(
+    arguments: dict[str, Any], known: Container[str], operation: str, *, is_read: bool
+) -> dict[str, Any] | None:
     """Return the arguments that were sent as one object under a name of their own: `{"order": {"item": ...}}`."""
-    if not isinstance(arguments, dict) or len(arguments) != 1:
-        return None
     ((name, inner),) = arguments.items()
     if not isinstance(inner, dict) or not inner or name in known or any(own not in known for own in inner):
         return None

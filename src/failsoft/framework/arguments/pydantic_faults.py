@@ -13,7 +13,7 @@ from failsoft.framework.arguments.accepted import Accepted
 from failsoft.framework.arguments.faults import VIOLATIONS_AT_MOST, Explanation
 from failsoft.framework.arguments.schemas import ALLOWED_AT_MOST, Schema
 from failsoft.framework.arguments.values import FORMATS, matching
-from failsoft.framework.arguments.wording import ABSENT, ECHO_AT_MOST, TOO_MUCH, Fault, Place, violation
+from failsoft.framework.arguments.wording import ABSENT, INTEGER_BELOW, TOO_MUCH, Fault, Place, violation
 from failsoft.framework.errors.tool_error import ToolError
 from failsoft.framework.errors.violations import Reason, Violation
 from failsoft.framework.safe.secrets import is_secret_name, redact_text
@@ -217,7 +217,7 @@ def _leaves(value: Any, depth: int = 3) -> list[str]:
     if isinstance(value, str):
         return [value, bounded(value).strip()] if len(value) > 3 else []  # noqa: PLR2004 - 'a' is in every sentence
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        short = not isinstance(value, int) or abs(value) < 10**ECHO_AT_MOST
+        short = not isinstance(value, int) or abs(value) < INTEGER_BELOW
         return [str(value)] if short and len(str(value)) > 3 else []  # noqa: PLR2004 - the same
     if depth and isinstance(value, (Mapping, list, tuple)):
         items = list(value.values() if isinstance(value, Mapping) else value)[:ALLOWED_AT_MOST]

@@ -21,6 +21,8 @@ ABSENT: Any = object()
 """Marks a value that was not received or is not known."""
 ECHO_AT_MOST = 60
 """Characters of a received value that may be echoed."""
+INTEGER_BELOW = 10**ECHO_AT_MOST
+"""The first positive integer that is not echoed."""
 _SECRET_AT_LEAST = 8
 """Characters below which a text does not look like a secret."""
 _STEP_AT_MOST = 100
@@ -260,7 +262,7 @@ def _is_json_scalar(value: Any) -> bool:
         return fits and ((value.isascii() and value.isprintable()) or printable(value) == value)
     if isinstance(value, float):
         return math.isfinite(value)
-    return value is None or isinstance(value, bool) or (isinstance(value, int) and abs(value) < 10**ECHO_AT_MOST)
+    return value is None or isinstance(value, bool) or (isinstance(value, int) and abs(value) < INTEGER_BELOW)
 
 
 def _is_private(path: Sequence[str | int], value: Any) -> bool:

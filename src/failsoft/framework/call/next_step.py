@@ -183,8 +183,10 @@ def is_read(call: Call) -> bool:
 
 def _accepted(violations: tuple[Violation, ...], call: Call) -> dict[str, Any] | None:
     """Return the arguments with all faults corrected, including those found only afterwards; None if one cannot be."""
-    known = call.bound.input_schema.get("properties", {})
-    inner = unwrapped(call.params, known, call.operation, is_read=is_read(call))
+    inner = None
+    if isinstance(call.params, dict) and len(call.params) == 1:
+        known = call.bound.input_schema.get("properties", {})
+        inner = unwrapped(call.params, known, call.operation, is_read=is_read(call))
     better = corrected_call(
         call.params if inner is None else inner,
         violations if inner is None else (),

@@ -291,7 +291,7 @@ async def _explained(error: ToolError, call: Call, known: Begun | None) -> Failu
     """Return the failure, even of an error whose attributes raise when read."""
     try:
         chosen = after_repeats(choose(error, call), error, call, known)
-        if chosen.step is not None:
+        if chosen.step is not None and (chosen.step.tool != call.operation or call.bound.checks):
             chosen = await confirm(chosen, chosen.step, error, call)
         return explain(error, call, chosen=chosen)
     except BaseException as broken:

@@ -139,7 +139,7 @@ def may_have_token(text: str) -> bool:
 
     A translation and a search in it take a tenth of the time of `TOKEN`, and the search for beginnings two fifths.
     """
-    if len(text) < len(_RUN) or _RUN not in text.encode("ascii", "replace").translate(_AS_RUNS):
+    if len(text) < len(_RUN) or text.encode("ascii", "replace").translate(_AS_RUNS).find(_RUN) < 0:  # cheaper than `in`
         return False
     return _TOKEN_START.search(text) is not None
 

@@ -200,11 +200,12 @@ def _accepted(call: Call, value: Any) -> Any:
             about_other_arguments = value.error.violations
             raise ReportedFailure(report=value.error.message) if about_other_arguments else value.error.exception
         value = value.data
-    report = reported_failure(value, call.bound.result.schema)
+    result = call.bound.result
+    report = reported_failure(value, result.schema)
     if report is not None:
         call.handler_done = None
         raise ReportedFailure(report=report)
-    return call.bound.result.conform(value)
+    return result.conform(value)
 
 
 def _count_failed_run(call: Call, error: BaseException, began: float | None) -> None:

@@ -249,7 +249,7 @@ def is_silent(level: int) -> bool:
     loguru finds that out itself, but only after a tenth of the cost of a successful call.
     """
     try:
-        return bool(_core.min_level > level or _core.enabled.get(__name__) is False)
+        return _core.min_level > level or _core.enabled.get(__name__) is False
     except AttributeError:  # another version of loguru keeps it elsewhere
         return False
 

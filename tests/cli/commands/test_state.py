@@ -66,7 +66,7 @@ def test_keys_and_breakers_are_listed_held_and_forgotten(url: str, capsys: pytes
     assert run(["state", "forget", "key:*"]) == 0
     assert [entry for entry in listed(capsys) if entry["kind"] == "key"] == []
     capsys.readouterr()
-    for words in (["forget", "nothing"], ["close", "no*"]):
+    for words in (["forget", "nothing"], ["close", "no*"], ["reset", "nothing"]):
         assert run(["state", *words]) == 1
         ended = capsys.readouterr()
         assert (ended.out, ended.err.split(":")[0]) == ("", "NOT_FOUND")
@@ -74,10 +74,11 @@ def test_keys_and_breakers_are_listed_held_and_forgotten(url: str, capsys: pytes
 
 def test_a_breaker_can_be_held_before_its_server_runs(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["state", "open", "stripe"]) == 0
+    assert capsys.readouterr().out == "stripe: held open, although no server has used a breaker of this name\n"
     assert pay(url) == "CIRCUIT_OPEN"
     assert run(["state", "close", "stripe"]) == 0
     assert pay(url) == 1
-    assert "held closed" in capsys.readouterr().out
+    assert capsys.readouterr().out == "stripe: held closed\n"
 
 
 def test_memory_cannot_be_looked_into(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

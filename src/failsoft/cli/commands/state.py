@@ -132,28 +132,30 @@ def forget(name: Name) -> None:
 
 
 def _force(name: str, state: str, command: str, *, held: bool) -> None:
-    """Force or release the breakers of a name; one that is not known yet is made.
+    """Force or release the breakers of a name; one to be forced that is not known yet is made.
 
     Raises:
-        NOT_FOUND: There is no such breaker, and the name is a pattern, or resembles that of another.
+        NOT_FOUND: There is no such breaker, and it was to be released, or the name is a pattern or resembles another.
     """
 
-    async def work(store: Backend, prefix: str) -> Sequence[str]:
+    async def work(store: Backend, prefix: str) -> tuple[Sequence[str], str]:
         breakers = [entry for entry in await _entries(store) if entry.kind == "breaker"]
         keys = [entry.key for entry in breakers if entry.is_named(name)]
         known = [entry.name for entry in breakers]
-        if not keys and ("*" in name or closest_name(name, known)):
+        if not keys and (not held or "*" in name or closest_name(name, known)):
             raise missing(
                 kind="breaker", name=name, known=known, command=f"failsoft state {command} {{}}", listing=_LISTING
             )
+        note = "" if keys else ", although no server has used a breaker of this name"
         keys = keys or [f"{prefix}breaker:{name}"]
         await audited(f"state {command}", facts={"name": name, "breakers": keys[:_NAMED_AT_MOST]})
         for key in keys:
             await Steps(store).run(force, key, state, int(held), _WINDOW_S, _OPEN_S)
-        return keys
+        return keys, note
 
-    for key in with_store(work):
-        Screen().text(printable(f"{key.rpartition('breaker:')[2]}: {'held ' if held else ''}{state}"))
+    forced, note = with_store(work)
+    for key in forced:
+        Screen().text(printable(f"{key.rpartition('breaker:')[2]}: {'held ' if held else ''}{state}{note}"))
 
 
 @dataclass(frozen=True, slots=True)

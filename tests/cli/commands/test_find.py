@@ -106,6 +106,12 @@ def test_the_story_is_one_line_an_event(night: Night, capsys: pytest.CaptureFixt
     assert trace.endswith(f"failsoft find {TRACE}")
 
 
+def test_the_story_of_a_key_says_what_became_of_its_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "log").write_text(json.dumps({"request_id": REQUEST, "event": "idempotency", "verdict": "lost"}))
+    assert run(["find", REQUEST, "--log", str(tmp_path / "log")]) == 0
+    assert "event=idempotency verdict=lost" in capsys.readouterr().out
+
+
 def test_a_pipe_is_read_as_a_file_is(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
     receiver, sender = os.pipe()
     os.write(sender, night.log.read_bytes()[-60_000:])

@@ -1,9 +1,10 @@
 """A rolling restart of two replicas behind nginx at 30 calls a second: calls that fail, and how long the others take.
 
-nginx runs with the settings that `docs/how-to/deploy.md` shows, taken from the page; only ports and certificate are
-replaced. Each replica is `failsoft serve --workers 2`, both with one SQLite store. One replica after the other is sent
-SIGTERM, started anew, and waited for until its `/readyz` answers 200. Calls begin at a fixed rate, whether or not
-earlier ones have been answered, and how long one takes counts from the moment it was due. Needs nginx and openssl.
+nginx runs with the settings that `docs/how-to/deploy.md` shows, taken from the page; only ports, certificate and the
+names of the tools that only read are replaced. Each replica is `failsoft serve --workers 2`, both with one SQLite
+store. One replica after the other is sent SIGTERM, started anew, and waited for until its `/readyz` answers 200. Calls
+begin at a fixed rate, whether or not earlier ones have been answered, and how long one takes counts from the moment it
+was due. Needs nginx and openssl.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ def _configuration(folder: Path, port: int, ports: Sequence[int]) -> str:
         raise LookupError(msg)
     shown = found[1].replace("listen 443 ", f"listen 127.0.0.1:{port} ")
     shown = re.sub(r"/etc/ssl/\w+/[\w.]+\.(pem|key)", rf"{folder}/\1", shown)
+    shown = shown.replace("tools/call get_book", "tools/call work")
     for usual, own in zip(PORTS, ports, strict=True):
         shown = shown.replace(f"127.0.0.1:{usual}", f"127.0.0.1:{own}")
     temporary = "".join(f"{name}_temp_path {folder}/{name}; " for name in ("proxy", "fastcgi", "uwsgi", "scgi"))

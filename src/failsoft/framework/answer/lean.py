@@ -53,9 +53,11 @@ def _lines(failure: Failure, code: str) -> Iterator[str]:
     if failure.suggestions:
         yield from _candidates(failure, headline)
         yield from _hints(failure, headline)
-    if failure.next_step is not None:
-        yield f"Next: {failure.next_step.tool} {_arguments(failure.next_step.arguments, failure.sent)}"
-    if failure.retry.after_seconds is not None:
+    step = failure.next_step
+    if step is not None:
+        yield f"Next: {step.tool} {_arguments(step.arguments, failure.sent)}"
+    is_look_first = failure.effect != "none" and step is not None and step.tool != failure.operation
+    if failure.retry.after_seconds is not None and not is_look_first:
         yield f"Wait: {failure.retry.wait} s"
     if failure.is_for_person:
         yield f"Error id: {failure.error_id}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from json import dumps
@@ -177,3 +178,9 @@ def json_type(value: Any) -> str:
     if isinstance(value, Mapping):
         return "object"
     return "array" if isinstance(value, (list, tuple, set, frozenset)) else "value"
+
+
+def has_another_letter(one: str, other: str) -> bool:
+    """Return whether each of two words has a letter that the other lacks; those doubled, dropped or swapped do not."""
+    here, there = (Counter(filter(str.isalnum, word)) for word in (one, other))
+    return bool(here - there and there - here)

@@ -20,7 +20,7 @@ from failsoft.framework.errors.meanings import (
     means_something_else,
     words,
 )
-from failsoft.framework.text import json_type
+from failsoft.framework.text import has_another_letter, json_type
 
 HowFar: TypeAlias = Literal["use", "ask", "list", "drop"]
 """Put it into a step, ask "did you mean it?", only list what is accepted, or say nothing of it."""
@@ -43,7 +43,9 @@ _SECONDS = re.compile(r"(?:[\s_.-][sS]|(?<=[a-z])S)$")
 _UNCLEAR = re.compile(r"^(?:$|[\[{\"])|[,;|&\s]|\.\.|[^\W_]\+[^\W_]|^[^.]*/[^.]*$")
 """A text that may be nothing, JSON that is cut off or quoted, or several values; a path mostly has a dot."""
 _UNCLEAR_TO_WRITE = re.compile(
-    r"\*|^(?:all|any|everything|none|null|nothing|-)$|[^\W_]\s*\+\s*[^\W_]|[;\uff1b\u3001\uff0c]", re.IGNORECASE
+    r"\*|^(?:all|any|everything|none|null|nothing|-)$|^(?:except|no|non|not|only|without)\b"
+    r"|[^\W_]\s*\+\s*[^\W_]|[;\uff1b\u3001\uff0c]",
+    re.IGNORECASE,
 )
 """A text that may stand for all, for nothing or for several, which only a read takes as one value."""
 _GROUPED = re.compile(r"[+-]?\d{1,3}(\.\d{3})+")
@@ -223,15 +225,20 @@ def _is_slip(given: str, meant: str, what: What, *, changes: bool) -> bool:
     if max(len(given), len(meant)) > _LENGTH_AT_MOST:
         return False
     is_tool = what == "tool"
-    return _is_near(given, meant, 1 if changes and is_tool else _LENGTH_AT_MOST, is_tool)
+    return _is_near(given, meant, 1 if changes and is_tool else _LENGTH_AT_MOST, is_tool, what in {"enum", "tool"})
 
 
 @lru_cache(maxsize=1_024)
-def _is_near(given: str, meant: str, most: int, begins_alike: bool) -> bool:  # noqa: FBT001 - a key of the cache
-    """Return the same for short names. Cached, since the same mistakes recur, and names come from schemas."""
+def _is_near(given: str, meant: str, most: int, begins_alike: bool, is_exact: bool) -> bool:  # noqa: FBT001 - a key of the cache
+    """Return the same for short names. Cached, since the same mistakes recur, and names come from schemas.
+
+    Of values of closed lists and of tools no letter is replaced: `glass` is not `gloss` (ADR 0025).
+    """
     plain, other = _plain(given), _plain(meant)
     most = min(max(len(plain), len(other)) // _LETTERS_PER_EDIT, most)
     if plain == other or edits_between(plain, other, most) > most:  # of the same letters: `periods`, `period_s`
+        return False
+    if is_exact and has_another_letter(plain, other):
         return False
     return not means_something_else(given, meant, begins_alike=begins_alike)
 

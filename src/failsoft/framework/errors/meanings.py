@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
+from failsoft.framework.text import has_another_letter
+
 _OPPOSITES = """
 min minimum max maximum mean median average avg sum total
 from to; first last; head tail; start end begin finish stop; before after since until; left right; above below
@@ -68,6 +70,7 @@ hyper hypo exo endo micro macro intra inter en
 """
 """Prefixes that negate a word or turn it into another one."""
 _LETTERS_OF_TWO_EDITS = 9
+_LETTERS_OF_A_SLIP = 5
 """`branch` and `batch` in a long name are two words, not one with two wrong letters; nor are equally long ones."""
 _PLURAL = 4
 _LONG_UNIT = 3
@@ -194,13 +197,9 @@ def _units_of(word: str) -> frozenset[tuple[str, str]]:
     found: list[tuple[bool, tuple[str, str]]] = []
     for unit in _UNITS.split():
         prefix = _SI.get(word[: -len(unit)])
-        if (
-            prefix is None
-            or not word.casefold().endswith(unit.casefold())
-            or (unit[0] in "bB" and prefix in {*"fpnum"})
-        ):
-            continue
-        found.append((word.endswith(unit), (prefix, "L" if unit == "l" else unit)))
+        is_unit = word.casefold().endswith(unit.casefold()) and not (unit[0] in "bB" and prefix in {*"fpnum"})
+        if prefix is not None and is_unit:
+            found.append((word.endswith(unit), (prefix, "L" if unit == "l" else unit)))
     is_exact = any(exact for exact, _ in found)
     return frozenset(pair for exact, pair in found if exact or not is_exact)
 
@@ -226,14 +225,14 @@ def _is_another_word(given: str, meant: str, *, is_first: bool) -> bool:
     begins_alike = begins_alike or (not is_first and given == meant[1:])
     most = 1 if is_as_long else max(1, max(len(given), len(meant)) * 2 // _LETTERS_OF_TWO_EDITS)
     edits = edits_between(given, meant, most)
-    if not begins_alike or edits > most or (_ROMAN.fullmatch(given) and _ROMAN.fullmatch(meant)):
-        return True
-    if {given, meant} <= _measures() or _is_of_another_prefix(given, meant, edits):
+    is_short = max(len(given), len(meant)) < _LETTERS_OF_A_SLIP and has_another_letter(given, meant)
+    if is_short or not begins_alike or edits > most or (_ROMAN.fullmatch(given) and _ROMAN.fullmatch(meant)):
         return True
     one, two = _ROLE.fullmatch(given), _ROLE.fullmatch(meant)
     if one and two and one[1] == two[1] and one[3] == two[3] and one[2] != two[2]:
         return True
-    return _has_an_opposite(given, meant)
+    is_measure = {given, meant} <= _measures()
+    return is_measure or _is_of_another_prefix(given, meant, edits) or _has_an_opposite(given, meant)
 
 
 def _is_of_another_prefix(given: str, meant: str, edits: int) -> bool:

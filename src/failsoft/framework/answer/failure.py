@@ -219,7 +219,8 @@ class Failure:
     @property
     def is_corrected(self) -> bool:
         """Whether the next step is the call that was made, with every fault of its arguments corrected."""
-        return bool(self.violations) and self.next_step is not None and self.next_step.tool == self.operation
+        is_own = self.next_step is not None and self.next_step.tool == self.operation
+        return is_own and bool(self.violations) and self.violations[0].line is None  # a file's faults stay in the file
 
     @property
     def said(self) -> str:

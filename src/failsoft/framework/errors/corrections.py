@@ -225,14 +225,16 @@ def _is_slip(given: str, meant: str, what: What, *, changes: bool) -> bool:
     if max(len(given), len(meant)) > _LENGTH_AT_MOST:
         return False
     is_tool = what == "tool"
-    return _is_near(given, meant, 1 if changes and is_tool else _LENGTH_AT_MOST, is_tool, what in {"enum", "tool"})
+    return _is_near(
+        given, meant, 1 if changes and is_tool else _LENGTH_AT_MOST, is_tool, what == "enum" or (changes and is_tool)
+    )
 
 
 @lru_cache(maxsize=1_024)
 def _is_near(given: str, meant: str, most: int, begins_alike: bool, is_exact: bool) -> bool:  # noqa: FBT001 - a key of the cache
     """Return the same for short names. Cached, since the same mistakes recur, and names come from schemas.
 
-    Of values of closed lists and of tools no letter is replaced: `glass` is not `gloss` (ADR 0025).
+    Of values of closed lists and of tools with effects no letter is replaced: `glass` is not `gloss` (ADR 0025).
     """
     plain, other = _plain(given), _plain(meant)
     most = min(max(len(plain), len(other)) // _LETTERS_PER_EDIT, most)

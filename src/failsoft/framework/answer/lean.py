@@ -56,7 +56,7 @@ def _lines(failure: Failure, code: str) -> Iterator[str]:
     step = failure.next_step
     if step is not None:
         yield f"Next: {step.tool} {_arguments(step.arguments, failure.sent)}"
-    is_look_first = failure.effect != "none" and step is not None and step.tool != failure.operation
+    is_look_first = step is not None and f"`{step.tool}` shows" in failure.repetition
     if failure.retry.after_seconds is not None and not is_look_first:
         yield f"Wait: {failure.retry.wait} s"
     if failure.is_for_person:

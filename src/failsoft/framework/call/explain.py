@@ -155,13 +155,13 @@ class _Advice:
 def _advise(error: ToolError, call: Call, chosen: NextCall, error_id: str) -> _Advice:
     """Return the effect, if there may be one, and what to do; empty if there is nothing to add."""
     retry, step = chosen.retry, chosen.step
-    is_look = step is not None and step.tool != call.operation
     again = f"call `{call.operation}` again in {retry.wait_in_words}." if retry.when == "after_delay" else ""
     if chosen.effect != "none":
         verifier = verifier_of(call)
         repetition = repetition_of(call, retry, chosen.effect, None if verifier is None else verifier.name)
         remedy, is_for_person = _after_effect(error, call, retry, step)
         told = _with_id(remedy, error_id) if is_for_person else remedy
+        is_look = step is not None and f"`{step.tool}` shows" in repetition
         end = f": {again}" if again and not is_look else "."
         said = f"{EFFECTS[chosen.effect]}. {repetition}{end} {told}".rstrip()
         return _Advice(remedy, said, is_for_person, f"{repetition}.")

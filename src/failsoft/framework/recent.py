@@ -227,7 +227,7 @@ class Recent:
                     if now > until:
                         del tool.steps[digest]
                         ignored.append(code)
-            self.count = len(self._by_age())
+            self.count = self._counted()
         for code in ignored:
             self.on_step(code, "ignored")
         return {}
@@ -238,7 +238,10 @@ class Recent:
             entries = self._by_age()
             for _, kept, key in entries[: len(entries) - self.at_most // 2] if len(entries) > self.at_most else ():
                 del kept[key]
-            self.count = len(self._by_age())
+            self.count = self._counted()
+
+    def _counted(self) -> int:
+        return sum(len(tool.failures) + len(tool.steps) for tool in list(self._tools.values()))
 
     def _by_age(self) -> list[tuple[float, dict[Any, Any], Any]]:
         kept: list[dict[Any, Any]] = []

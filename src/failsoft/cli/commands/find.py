@@ -24,7 +24,7 @@ from failsoft.framework.logs.log_output import as_fact
 from failsoft.framework.settings import Settings
 from failsoft.framework.state.backend import Backend, Record
 from failsoft.framework.text import bounded, printable
-from failsoft.recovery.idempotency.keys import key_id
+from failsoft.recovery.idempotency.keys import is_record_of
 
 _IDS = ("error_id", "request_id", "trace_id", "idempotency_key")
 """The keys of log lines and audit entries that name a call; the last one is the name of its record."""
@@ -186,7 +186,7 @@ def _records(wanted: str, url: str | None) -> list[_Event]:
     """Return the records of an idempotency key, whoever sent it; those of other kinds are not of one call."""
 
     async def work(store: Backend, _prefix: str) -> Sequence[Record]:
-        return [item for item in await store.find("") if _is_of(item, wanted)]
+        return [item for item in await store.find("") if is_record_of(item.value, wanted)]
 
     return [
         _Event(
@@ -201,10 +201,6 @@ def _records(wanted: str, url: str | None) -> list[_Event]:
         )
         for record in with_store(work, url)
     ]
-
-
-def _is_of(record: Record, key: str) -> bool:
-    return isinstance(record.value, dict) and record.value.get("key") == key_id(key)
 
 
 def _line(event: _Event) -> str:

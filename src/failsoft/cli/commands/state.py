@@ -19,7 +19,7 @@ from failsoft.framework.settings import Settings
 from failsoft.framework.state.backend import Backend, Record, size_of
 from failsoft.framework.state.steps import Steps, forgotten
 from failsoft.framework.text import printable
-from failsoft.recovery.idempotency.keys import key_id
+from failsoft.recovery.idempotency.keys import is_record_of
 from failsoft.recovery.strategies.circuit_steps import force
 
 
@@ -221,7 +221,7 @@ class _StoredKey:
 
         `*` matches anything.
         """
-        if self.kind == "key" and isinstance(self.value, dict) and self.value.get("key") == key_id(name):
+        if self.kind == "key" and is_record_of(self.value, name):
             return True
         texts = (self.name, f"{self.kind}:{self.name}", self.key)
         return any(fnmatch.fnmatchcase(text, name) for text in texts)

@@ -102,6 +102,11 @@ def key_id(key: str) -> str:
     return hashlib.sha256(key.encode(errors="replace")).hexdigest()[:16]
 
 
+def is_record_of(value: Any, key: str) -> bool:
+    """Return whether the value of a record is that of a call with this key, whoever sent it."""
+    return isinstance(value, dict) and value.get("key") == key_id(key)
+
+
 def state_key(settings: Settings, records: Records) -> bytes:
     """Return the key of the hashes that a store gets; empty if they have none (ADR 0022).
 

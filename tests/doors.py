@@ -89,7 +89,6 @@ HOMES = {
     "failsoft.framework.safe.redaction": "PATH, WITHHELD, redact, redact_paths, withhold_contents",
     "failsoft.framework.safe.secrets": "REDACTED, TOKEN, may_have_token, is_secret_name, redact_text",
     "failsoft.framework.safe.tracebacks": "author_line, stack_of",
-    "failsoft.framework.settings": "unknown_variables",
     "failsoft.framework.state.backend": (
         "Account, Backend, Changed, Held, State, Step, StoreLost, UnreadableValue, Write, WriteRefused"
     ),
@@ -138,7 +137,7 @@ HOMES = {
     "failsoft.server.http.process.workers": "board_folder, keep_folder, serve_workers",
     "failsoft.server.lifecycle": "Lifecycle",
     "failsoft.server.protocol.direct": "DirectAnswers",
-    "failsoft.server.sources": "ToolSource, as_tools, find_toolsets, load_app, load_toolset",
+    "failsoft.server.sources": "ToolSource, as_tools, find_toolsets, load_app, load_toolset, unknown_variables",
     "failsoft.server.stdio_streams": "EDGE_BYTES, refusal",
     "failsoft.tools": "flux as flux_module, workspace as workspace_module",
     "failsoft.tools.docs.documents.document": "load_document, parse_document",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
@@ -12,7 +12,6 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.setting_types import (
     LogLevel,
     NamedTokens,
@@ -27,8 +26,6 @@ from failsoft.framework.setting_types import (
 
 PREFIX = "FAILSOFT_"
 """The prefix of all variables."""
-_OF_CLIENTS = frozenset({"FAILSOFT_TOKEN"})
-"""Variables of commands that are clients, not settings of a server."""
 
 
 class EnvironmentSettings(BaseSettings):
@@ -84,18 +81,6 @@ class EnvironmentSettings(BaseSettings):
         if isinstance(field.validation_alias, AliasChoices):
             return tuple(str(choice) for choice in field.validation_alias.choices)
         return (f"{cls.model_config.get('env_prefix', PREFIX)}{name}".upper(),)
-
-
-def unknown_variables(
-    models: Iterable[type[EnvironmentSettings]], environ: Mapping[str, str] = os.environ
-) -> dict[str, str]:
-    """Return the `FAILSOFT_` variables that none of the models reads, each with the closest one that is read, or ""."""
-    known = {name for model in models for names in model.variables().values() for name in names}
-    known_too = known | _OF_CLIENTS
-    strange = sorted(name for name in environ if name.upper().startswith(PREFIX) and name.upper() not in known_too)
-    tails = {variable.removeprefix(PREFIX): variable for variable in sorted(known)}
-    closest = {name: closest_name(name.upper().removeprefix(PREFIX), tails) for name in strange}
-    return {name: tails[match] if match else "" for name, match in closest.items()}
 
 
 def _explained(cls: type[EnvironmentSettings], fault: Mapping[str, Any], given: Mapping[str, Any]) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
@@ -19,11 +20,13 @@ from failsoft.framework.errors import BootstrapFailure, ConfigurationError, Tool
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.plugins import installed_points
 from failsoft.framework.safe.tracebacks import author_line
-from failsoft.framework.settings import PREFIX, EnvironmentSettings, Settings, unknown_variables
+from failsoft.framework.settings import PREFIX, EnvironmentSettings, Settings
 from failsoft.framework.standalone import SystemErrorFactory
 from failsoft.framework.text import bounded
 
 ENTRY_POINT_GROUP = "failsoft.toolsets"
+_OF_CLIENTS = frozenset({"FAILSOFT_TOKEN"})
+"""Variables of commands that are clients, not settings of a server."""
 
 Tools: TypeAlias = BaseTool | type[BaseTool] | Iterable[BaseTool | type[BaseTool]] | Callable[[], Any]
 """What can be served: a toolset, its class, several of either, or a function that returns any of these."""
@@ -76,6 +79,18 @@ def find_toolsets() -> dict[str, EntryPoint]:
     for entry_point in installed_points(ENTRY_POINT_GROUP):
         found.setdefault(entry_point.name, entry_point)
     return dict(sorted(found.items()))
+
+
+def unknown_variables(
+    models: Iterable[type[EnvironmentSettings]], environ: Mapping[str, str] = os.environ
+) -> dict[str, str]:
+    """Return the `FAILSOFT_` variables that none of the models reads, each with the closest one that is read, or ""."""
+    known = {name for model in models for names in model.variables().values() for name in names}
+    known_too = known | _OF_CLIENTS
+    strange = sorted(name for name in environ if name.upper().startswith(PREFIX) and name.upper() not in known_too)
+    tails = {variable.removeprefix(PREFIX): variable for variable in sorted(known)}
+    closest = {name: closest_name(name.upper().removeprefix(PREFIX), tails) for name in strange}
+    return {name: tails[match] if match else "" for name, match in closest.items()}
 
 
 def misspelt_variables(tools: Sequence[BaseTool]) -> Iterator[str]:

@@ -29,12 +29,12 @@ from failsoft.framework.audit.trail import AuditLog
 from failsoft.framework.call.runtime import default_runtime
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import ToolError, catalogue
-from failsoft.framework.settings import EnvironmentSettings, Settings, unknown_variables
+from failsoft.framework.settings import EnvironmentSettings, Settings
 from failsoft.framework.state.steps import looked_at
 from failsoft.framework.state.store import StateStore
 from failsoft.recovery import RecoveryManager
 from failsoft.server.lifecycle import faults_of
-from failsoft.server.sources import find_toolsets
+from failsoft.server.sources import find_toolsets, unknown_variables
 
 _REQUIREMENT = re.compile(r"[A-Za-z0-9._-]+")
 

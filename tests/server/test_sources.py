@@ -106,8 +106,8 @@ def test_whatever_else_an_app_is_becomes_a_configuration_error(module: str, spec
     ("spec", "words"),
     [
         ("{}:Lmap", "'Lamp'"),
-        ("{}.py:lamp", "say {}:lamp"),
-        ("/srv/tools/{}.py:lamp", "say {}:lamp"),
+        ("/srv/tools/{}.py:lamp", "no Python file /srv/tools/{}.py"),
+        ("./{}", "no Python file"),
         ("a_module_that_is_not_there:x", "install it"),
     ],
 )
@@ -156,3 +156,30 @@ def test_a_server_is_named_for_its_only_toolset_or_as_given() -> None:
     assert mcp_server(Shop(runtime=runtime)).name == "shop"
     assert mcp_server([Shop]).instructions == "shop: A shop."
     assert mcp_server([Shop], name="mine", instructions="Ask.").name == "mine"
+
+
+@pytest.mark.parametrize("spec", ["{}.py:lamp", "./{}.py:lamp", "{folder}/{}.py:lamp"])
+def test_an_app_is_named_by_the_path_of_its_file(module: str, tmp_path: Path, spec: str) -> None:
+    (tool,) = load_app(spec.format(module, folder=tmp_path))
+    assert type(tool).__name__ == "Lamp"
+
+
+def test_a_file_in_a_package_is_imported_as_its_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    package = tmp_path / "furniture" / "lights"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent):
+        (folder / "__init__.py").touch()
+    (package / "lamps.py").write_text(MODULE)
+    (tool,) = load_app(f"{package / 'lamps.py'}:lamp")
+    assert type(tool).__module__ == "furniture.lights.lamps"
+
+
+@pytest.mark.parametrize(("name", "words"), [("json.py", "another module is named 'json'"), ("a.b.py", "a dot")])
+def test_a_file_that_cannot_be_imported_under_its_name_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, words: str
+) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / name).write_text(MODULE)
+    with pytest.raises(ConfigurationError, match=words):
+        load_app(f"{tmp_path / name}:lamp")

@@ -27,6 +27,8 @@ from failsoft.framework.text import bounded
 ENTRY_POINT_GROUP = "failsoft.toolsets"
 _OF_CLIENTS = frozenset({"FAILSOFT_TOKEN"})
 """Variables of commands that are clients, not settings of a server."""
+_SEPARATORS = frozenset({"/", "\\"})
+"""The characters that tell a path from the name of a module."""
 
 Tools: TypeAlias = BaseTool | type[BaseTool] | Iterable[BaseTool | type[BaseTool]] | Callable[[], Any]
 """What can be served: a toolset, its class, several of either, or a function that returns any of these."""
@@ -89,6 +91,7 @@ def unknown_variables(
     known_too = known | _OF_CLIENTS
     strange = sorted(name for name in environ if name.upper().startswith(PREFIX) and name.upper() not in known_too)
     tails = {variable.removeprefix(PREFIX): variable for variable in sorted(known)}
+    tails |= {name.removeprefix("DEFAULT_").removesuffix("_S"): tails[name] for name in tails if "DEFAULT_" in name}
     closest = {name: closest_name(name.upper().removeprefix(PREFIX), tails) for name in strange}
     return {name: tails[match] if match else "" for name, match in closest.items()}
 
@@ -141,30 +144,21 @@ def load_app(spec: str, *, folder: Path | None = None) -> list[BaseTool]:
     """Return the tools that `module:attribute` names, or the only toolset of a `module`.
 
     Args:
-        spec: `module:attribute`, or `module` alone.
+        spec: `module:attribute`, or `module` alone; in place of the module also the path of its file.
         folder: Searched for the module besides the installed packages; by default the current folder.
 
     Raises:
         CONFIG_ERROR: The module or the attribute does not exist or cannot be served; the message names the file and
             line of a failed import.
     """
-    module_name, colon, attribute = spec.partition(":")
+    module_name, colon, attribute = spec.rpartition(":")
+    if not colon or set(attribute) & _SEPARATORS:  # such as in `C:\\shelf.py`
+        module_name, colon, attribute = spec, "", ""
     if not module_name or (colon and not attribute):
         raise ConfigurationError(issue=f"'{bounded(spec)}' is not of the form module:attribute")
-    here = str(folder or Path.cwd())
-    if here not in sys.path and (folder is not None or "" not in sys.path):
-        sys.path.insert(0, here)
-    try:
-        found: Any = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        raise ConfigurationError(
-            issue=f"the module '{bounded(str(error.name))}' was not found",
-            resolution=_how_to_find(module_name, attribute),
-        ) from error
-    except Exception as error:
-        raise ConfigurationError(issue=f"importing '{bounded(module_name)}' failed ({_described(error)})") from error
+    found: Any = _import(module_name, folder)
     if not colon:
-        return [_only_toolset(found, module_name)]
+        return [_only_toolset(found, found.__name__)]
     for part in attribute.split("."):
         try:
             found = getattr(found, part)
@@ -175,6 +169,32 @@ def load_app(spec: str, *, folder: Path | None = None) -> list[BaseTool]:
                 resolution=f"did you mean '{close}'?" if close else "",
             ) from error
     return as_tools(found, origin=f"'{bounded(spec)}'")
+
+
+def _import(name: str, folder: Path | None) -> ModuleType:
+    """Return the module of this name, or that of the file at this path. Raises the errors of `load_app`."""
+    file = None
+    if name.endswith(".py") or set(name) & _SEPARATORS:
+        file = Path(folder or "", name).resolve()
+        name, folder = _module_of(file)
+    here = str(folder or Path.cwd())
+    if here not in sys.path and (folder is not None or "" not in sys.path):
+        sys.path.insert(0, here)
+    try:
+        found = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            issue=f"the module '{bounded(str(error.name))}' was not found",
+            resolution="go to the folder that holds it, install it, or name its file",
+        ) from error
+    except Exception as error:
+        raise ConfigurationError(issue=f"importing '{bounded(name)}' failed ({_described(error)})") from error
+    if file is not None and Path(found.__file__ or "").resolve() != file:
+        raise ConfigurationError(
+            issue=f"{bounded(str(file))} cannot be imported: another module is named '{bounded(name)}'",
+            resolution="rename the file",
+        )
+    return found
 
 
 def _only_toolset(module: ModuleType, name: str) -> BaseTool:
@@ -195,13 +215,23 @@ def _only_toolset(module: ModuleType, name: str) -> BaseTool:
     )
 
 
-def _how_to_find(module_name: str, attribute: str) -> str:
-    """Return a hint for a module that is not found; often a file name was given."""
-    file = Path(module_name)
-    if file.suffix == ".py" or len(file.parts) > 1:
-        name = file.name.removesuffix(".py")
-        return f"in the folder of that file, say {name}:{attribute}" if attribute else f"in its folder, say {name}"
-    return "go to the folder that holds it, or install it"
+def _module_of(file: Path) -> tuple[str, Path]:
+    """Return the name of the module of a file, and the folder to import it from: that above its packages.
+
+    Raises:
+        CONFIG_ERROR: There is no such Python file, or no module can have its name.
+    """
+    if file.suffix != ".py" or not file.is_file():
+        raise ConfigurationError(issue=f"there is no Python file {bounded(str(file))}")
+    parts, folder = [file.stem], file.parent
+    while (folder / "__init__.py").is_file():
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    if parts[-1] == "__init__" and len(parts) > 1:
+        del parts[-1]
+    if any("." in part for part in parts):
+        raise ConfigurationError(issue=f"{bounded(str(file))} cannot be imported: a dot separates packages")
+    return ".".join(parts), folder
 
 
 def as_tools(value: Tools | Any, *, origin: str = "what was given") -> list[BaseTool]:

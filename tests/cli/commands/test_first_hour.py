@@ -40,22 +40,12 @@ def checked(ran: Ran) -> Ran:
     return ran
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="`failsoft call` shows the line of a bug only where its exception is unknown; it should always show it.",
-)
 def test_a_call_shows_the_line_of_the_author_whatever_the_exception(run: Run) -> None:
     ran = checked(run("call", "read_shelf", "--app", "shelf:Shelf"))
     assert re.search(r"shelf\.py\D{1,12}12\b", ran.err)
     assert "shelf.py" not in ran.out
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="`--app` refuses the path of a file; it should load it like the module.",
-)
 @pytest.mark.parametrize("path", ["shelf.py:Shelf", "./shelf.py"])
 def test_an_application_is_named_by_the_path_of_its_file(run: Run, path: str) -> None:
     ran = checked(run("call", "count", "--app", path))
@@ -63,21 +53,11 @@ def test_an_application_is_named_by_the_path_of_its_file(run: Run, path: str) ->
     assert ran.json["data"] == 3
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="For `FAILSOFT_TIMEOUT` the limit of HTTP bodies is offered; the limit of a call is meant.",
-)
 def test_a_misnamed_time_limit_is_answered_with_the_limit_of_a_call(inside) -> None:
     (remark,) = inside("doctor", "--json", env={"FAILSOFT_TIMEOUT": "5"}).json["remarks"]
     assert "FAILSOFT_DEFAULT_TIMEOUT_S" in remark["message"]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="`failsoft call` without an application does not say which toolset it took; it should.",
-)
 def test_a_call_without_an_application_says_which_toolset_it_took(run: Run) -> None:
     ran = checked(run("call", "get_documentation", "path=intro.mdx", "--root", "docs"))
     if ran.code != 0:

@@ -21,8 +21,10 @@ from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.call.toolset import BaseTool
+from failsoft.framework.errors import ToolError
 from failsoft.framework.safe.author_reports import Report, watch_reports
 from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
+from failsoft.framework.safe.tracebacks import author_line, original
 from failsoft.server.lifecycle import Lifecycle
 from failsoft.server.sources import misspelt_variables
 
@@ -92,7 +94,11 @@ def call(  # noqa: PLR0913 - what a call may be given
     Screen().json(answered, compact=compact)
     for report in reports:
         typer.echo(f"\n{report.kind}: {report}", err=True)
-    if not response.success:
+    if response.error is not None:
+        raised = original(response.error.exception)
+        place = "" if reports or isinstance(raised, ToolError) else author_line(raised)
+        if place:
+            typer.echo(f"\n{type(raised).__name__}: {place}", err=True)
         if is_terminal(sys.stderr):
             named = [("--toolset", name) for name in toolset or ()]
             named += [("--app", app)] if app else []
@@ -160,7 +166,9 @@ def _toolset_with(operation: str, tools: Sequence[BaseTool]) -> list[BaseTool]:
             hint=f"failsoft call {operation} --toolset {names[0]}",
         )
     near = [tool for tool in tools if tool.toolbox.unknown(operation, {}).violations[0].suggestion is not None]
-    return [*having, *near, *tools][:1]
+    taken = [*having, *near, *tools][0]
+    typer.echo(f"toolset: {taken.name}, of the installed ones", err=True)
+    return [taken]
 
 
 async def _run(tools: Sequence[BaseTool], operation: str, arguments: Mapping[str, Any]) -> ToolResponse[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pydantic_core
 
-_BRACKETS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[][{}]', re.DOTALL)
+_BRACKETS = re.compile(rb'"[^"\\]*+(?>(?:\\.[^"\\]*+)*)(?:"|\\?\Z)|[][{}]', re.DOTALL)
 """Whole strings, whose brackets do not count, and brackets."""
 _DATA = re.compile(rb"^(data: ?)(.+)$", re.MULTILINE)
 _LEVELS_AT_MOST = 160

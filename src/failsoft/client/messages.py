@@ -19,7 +19,7 @@ from failsoft.client.faults import fault_data
 _MESSAGE: TypeAdapter[Any] = TypeAdapter(JSONRPCMessage)
 _ID = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{1,200}")')
 _EDGE_BYTES = 2_000
-_STRING = re.compile(rb'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)')
+_STRING = re.compile(rb'(?s)"[^"\\]*+(?>(?:\\.[^"\\]*+)*)(?:"|\\?\Z)')
 _MARKS = (b",", b"[", b"{")
 _BYTES_A_MARK = 25
 """An object takes up to 500 bytes of memory while the SDK reads it, where `{},` takes three in the message."""

@@ -108,7 +108,7 @@ def _cut(tree: Any, depth: int) -> Any:
 
 
 _STOPS = r"""\s"'`<>|,;:()\[\]{}"""
-_QUOTED = r"""(?:(?!(?P=quote)(?!\w))(?:[^\\\r\n]|\\[^\r\n]))*+"""
+_QUOTED = r"""(?>(?:(?!(?P=quote)(?!\w))(?:[^\\\r\n]|\\[^\r\n]))*)"""
 """The inside of a quotation; a mark that is escaped otherwise, of another kind, or in a word does not end it."""
 _NAME = rf"""(?:[^/\\{_STOPS}]|\\(?!["'`])|(?<=\w)'(?=\w))"""
 """A character of a POSIX name, an apostrophe in a word among them; not the backslash that escapes a quotation mark."""
@@ -117,8 +117,9 @@ _FOUND = re.compile(
     rf"""
       (?P<url>(?<![\w+.-])[A-Za-z][\w+.-]*+://[^\s"'`<>]*+)
     | (?P<quote>\\?["'`])(?P<quoted>(?:/|[A-Za-z]:[\\/]|\\\\){_QUOTED})(?P=quote)
-    | (?P<windows>(?<![\w])(?:[A-Za-z]:|\\\\[\w.$-]++)(?:[\\/][^\\/{_STOPS}*?]*+(?:[ ][^\\/{_STOPS}*?]++(?=[\\/]))*+)++)
-    | (?P<posix>(?<![\w./~-])/++(?:{_NAME}++/++)*+{_NAME}*+)
+    | (?P<windows>(?<![\w])(?:[A-Za-z]:|\\\\[\w.$-]++)
+        (?>(?:[\\/][^\\/{_STOPS}*?]*+(?>(?:[ ][^\\/{_STOPS}*?]++(?=[\\/]))*))+))
+    | (?P<posix>(?<![\w./~-])/++(?>(?:(?>{_NAME}+)/++)*)(?>{_NAME}*))
     """,
     re.VERBOSE,
 )

@@ -167,7 +167,7 @@ _HOOK = re.compile(
     r"|api\.telegram\.org/bot)[^\s\"'<>]{8,512}+"
 )
 
-_ATTRIBUTE = r"(?:self|cls|this)(?:\.[a-z_]\w{0,60}+){1,5}+"
+_ATTRIBUTE = r"(?:self|cls|this)(?>(?:\.[a-z_]\w{0,60}+){1,5})"
 _IS_ATTRIBUTE = re.compile(_ATTRIBUTE, re.ASCII)
 _SCHEMES = r"(?:basic|bearer|digest|negotiate|token|apikey|aws4-hmac-sha256)"
 
@@ -187,7 +187,7 @@ _NAME = re.compile(
 )
 
 _VALUE = re.compile(
-    r"""("(?:[^"\r\n\\]|\\.){1,4096}+"|'(?:[^'\r\n\\]|\\.){1,4096}+'|[^\s"'&,;)}\]<>]{1,4096}+)""", re.ASCII
+    r"""("(?>(?:[^"\r\n\\]|\\.){1,4096})"|'(?>(?:[^'\r\n\\]|\\.){1,4096})'|[^\s"'&,;)}\]<>]{1,4096}+)""", re.ASCII
 )
 
 _FLAG = re.compile(r"""(?<!\S)(--[A-Za-z][\w-]{0,60}+)(\s{1,3}["']?)(?![-<])([^\s"']{1,4096}+)""", re.ASCII)

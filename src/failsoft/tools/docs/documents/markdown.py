@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 _FENCE = re.compile(
-    r"(?P<container>(?:[ \t]|>|(?:[-*+]|\d{1,9}[.)])[ \t])*+)(?P<fence>`{3,}+(?=[^`]*$)|~{3,}+)(?P<info>.*)"
+    r"(?P<container>(?>(?:[ \t]|>|(?:[-*+]|\d{1,9}[.)])[ \t])*))(?P<fence>`{3,}+(?=[^`]*$)|~{3,}+)(?P<info>.*)"
 )
 _RAW = re.compile(r" {0,3}(?:(<!--)|(\{/\*)|<(pre|script|style|textarea)(?=[\s>]|$))", re.IGNORECASE)
-_ATX = re.compile(r" {0,3}(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,4}|>[ \t]?)*+(#{1,6})(?=[ \t]|$)")
+_ATX = re.compile(r" {0,3}(?>(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,4}|>[ \t]?)*)(#{1,6})(?=[ \t]|$)")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _NOT_A_PARAGRAPH = re.compile(r" {0,3}(?:[-*+>][ \t]|\d{1,9}[.)][ \t]|\|)|[ \t]*$| {4}|\t")
 _DEFINITION = re.compile(
@@ -29,8 +29,8 @@ _HREF = re.compile(r"""\bhref=(?:\{[ ]?)?["'`]([^"'`\s<>]{1,1024})["'`]""")
 _INLINE = re.compile(r"\\.|`++|!?\[|\]", re.DOTALL)
 # Linear however long the text: no part of a pattern scans across a place where the pattern may begin.
 _DESTINATION = re.compile(
-    r"\(\s{0,100}+(?:<([^<>\n]{0,1024}+)>|((?:[^\s()<>\\]|\\.|\((?:[^\s()\\]|\\.){0,200}+\)){1,1024}+))"
-    r"(?:\s{1,100}+(?:\"[^\"]{0,300}+\"|'[^']{0,300}+'|\([^()]{0,300}+\)))?+\s{0,100}+\)"
+    r"\(\s{0,100}+(?:<([^<>\n]{0,1024}+)>|((?>(?:[^\s()<>\\]|\\.|\((?>(?:[^\s()\\]|\\.){0,200})\)){1,1024})))"
+    r"(?>(?:\s{1,100}+(?:\"[^\"]{0,300}+\"|'[^']{0,300}+'|\([^()]{0,300}+\)))?)\s{0,100}+\)"
 )
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _MARKED = re.compile(r"[`*_\[\]<&\\!~]")

@@ -40,10 +40,10 @@ _BITS_OF_A_SETTING = 2.5
 """Passwords in settings files are shorter than keys in code, and little else is named like that there."""
 _PYTHON_TEXT = re.compile(
     r"(?P<comment>\#[^\n]*)"
-    r'|"""(?:[^"\\]|\\.|"(?!""))*+(?:"""|\Z)'
-    r"|'''(?:[^'\\]|\\.|'(?!''))*+(?:'''|\Z)"
-    r'|"(?:[^"\\\n]|\\.)*+"?'
-    r"|'(?:[^'\\\n]|\\.)*+'?",
+    r'|"""(?>(?:[^"\\]|\\.|"(?!""))*)(?:"""|\Z)'
+    r"|'''(?>(?:[^'\\]|\\.|'(?!''))*)(?:'''|\Z)"
+    r'|"(?>(?:[^"\\\n]|\\.)*)"?'
+    r"|'(?>(?:[^'\\\n]|\\.)*)'?",
     re.DOTALL,
 )
 _MARK = r"(?:TODO|FIXME|XXX|HACK)\b"

@@ -46,7 +46,7 @@ class Language:
     is_test_file: Callable[[str], bool] = lambda _: False
 
 
-_GAP = rb"(?:\s|/\*[^*]{0,80}\*/|//[^\n]{0,80}\n)*+"
+_GAP = rb"(?>(?:\s|/\*[^*]{0,80}\*/|//[^\n]{0,80}\n)*)"
 _CALLED = re.compile(_GAP + rb"\(")
 _MACRO = re.compile(_GAP + rb"!(?!=)")
 _OF_VALUE = re.compile(rb"(?<!\.)\." + _GAP + rb"\Z")

@@ -31,6 +31,9 @@ class Recording:
         assert duration_s >= 0
         self.events.append(("finished", outcome))
 
+    def put_off(self) -> None:
+        self.events.append(("put_off",))
+
     def attempted(self, result: str) -> None:
         self.events.append(("attempted", result))
 

@@ -34,6 +34,9 @@ class OperationMetrics(Protocol):
     def finished(self, outcome: Outcome, duration_s: float) -> None:
         """Count a finished call, with its outcome and its duration in seconds."""
 
+    def put_off(self) -> None:
+        """Take back a call that was counted as in flight: it is run again with the answer of a person."""
+
     def attempted(self, result: AttemptResult) -> None:
         """Count one run of the handler."""
 
@@ -74,6 +77,9 @@ class NullMetrics:
     def finished(self, outcome: Outcome, duration_s: float) -> None:
         """Do nothing."""
 
+    def put_off(self) -> None:
+        """Do nothing."""
+
     def attempted(self, result: AttemptResult) -> None:
         """Do nothing."""
 
@@ -97,7 +103,7 @@ class GuardedMetrics(NullMetrics):
                 is_broken = True
                 _report(error)
 
-        for name in ("started", "finished", "attempted", "failed", "recovery"):
+        for name in ("started", "finished", "put_off", "attempted", "failed", "recovery"):
             setattr(self, name, partial(forward, name))
 
 

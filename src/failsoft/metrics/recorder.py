@@ -254,6 +254,14 @@ class OperationNumbers:
         finally:
             self._release()
 
+    def put_off(self) -> None:
+        """Take back a call that was counted as in flight."""
+        self._acquire()
+        try:
+            self._inflight[0] -= 1
+        finally:
+            self._release()
+
     def attempted(self, result: AttemptResult) -> None:
         """Count one run of the handler."""
         self._acquire()

@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import Any, Self, cast
 
 from failsoft.framework.answer.response import RecoveryReceipt
+from failsoft.framework.asking import has_no_outcome
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import (
@@ -29,7 +30,7 @@ from failsoft.framework.errors import (
     Unavailable,
     UpstreamError,
 )
-from failsoft.framework.safe.author_reports import is_real_cancellation, logger
+from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.text import bounded
 from failsoft.recovery.idempotency.strategy import Idempotency
 from failsoft.recovery.strategies.alternate_paths import AlternatePaths
@@ -231,7 +232,7 @@ class RecoveryManager:
                 result = await strategy.attempt(error, call)
                 value, receipt = (None, None) if result is None else _accepted(strategy, result, call)
             except BaseException as raised:
-                if call.expired or is_real_cancellation(raised):
+                if call.expired or has_no_outcome(raised):
                     raise
                 note_recovery(call, name, "failed", error)
                 if not issubclass(type(raised), ToolError) or raised is call.refused:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from failsoft.framework.answer.candidates import FailedReference
     from failsoft.framework.answer.failure import Governance
     from failsoft.framework.answer.response import RecoveryReceipt
+    from failsoft.framework.asking import Ask
     from failsoft.framework.call.bound import Toolbox
     from failsoft.framework.errors import ToolError
     from failsoft.framework.errors.vocabulary import StopReason
@@ -155,6 +156,7 @@ class CallScope:
         principal: The authenticated caller.
         meta: The request's `_meta`.
         report_progress: Sends one progress notification; None if the caller did not ask for progress.
+        ask: Puts a question to the person who uses the client; None if the client of this request cannot ask a person.
         toolbox: The tools that are served together with this one.
         max_response_bytes: Above this the response becomes RESULT_TOO_LARGE; None leaves it unencoded until needed.
         ended_by_server: Called when the call is cancelled; returns the error to respond with if the server ended it.
@@ -171,6 +173,7 @@ class CallScope:
     principal: str | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
     report_progress: ProgressReporter | None = None
+    ask: Ask | None = None
     toolbox: Toolbox | None = None
     max_response_bytes: int | None = None
     ended_by_server: Callable[[], ToolError | None] | None = None

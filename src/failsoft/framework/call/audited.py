@@ -1,11 +1,13 @@
-"""Builds audit entries of calls, without arguments, contents or secrets."""
+"""Records calls in the audit log, without arguments, contents or secrets, and those that end without an answer."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from failsoft.framework.answer.failure import Governance, governance_of
+from failsoft.framework.asking import AwaitingAnswer
 from failsoft.framework.audit.chain import canonical
 from failsoft.framework.call.explain import explain
 from failsoft.framework.clock import new_id, utc_timestamp
@@ -149,7 +151,23 @@ async def success_refused(call: Call, audit: AuditLog) -> Failure | None:
     return None
 
 
-def note_cancelled(call: Call) -> None:
+def note_left(call: Call, raised: BaseException) -> None:
+    """Record a call that ends without an answer: as cancelled, or not at all if it runs again once a person answers."""
+    if issubclass(type(raised), AwaitingAnswer):
+        call.bound.metrics.put_off()
+        call.forget_errors()
+    else:
+        _note_cancelled(call)
+        abandoned(call)
+
+
+def abandoned(call: Call) -> None:
+    """Count a call as cancelled: its caller has left before the response was complete."""
+    call.bound.metrics.finished("cancelled", time.perf_counter() - call.started_at)
+    call.forget_errors()
+
+
+def _note_cancelled(call: Call) -> None:
     """Write a cancelled call that may have changed something to the audit log, without waiting: nobody waits for it."""
     audit = call.bound.audit
     if not call.bound.governed or audit is None or not call.attempt or call.read_only:

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
+from failsoft.framework.asking import has_no_outcome
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import ConfigurationError, ToolError, ToolSystemError
 from failsoft.framework.events import RunBudget
-from failsoft.framework.safe.author_reports import is_real_cancellation
 from failsoft.framework.text import snake_case
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def _guarded(name: str, run: Step) -> Step:
             return await run(call, watched)
         except BaseException as error:
             is_own = error is not call.raised and not any(error is one for one in passed)  # `call.retry` passes by
-            if not is_own or issubclass(type(error), ToolError) or is_real_cancellation(error):
+            if not is_own or issubclass(type(error), ToolError) or has_no_outcome(error):
                 raise
             raise ToolSystemError(component=f"the middleware '{name}'") from error
         finally:

@@ -27,12 +27,14 @@ from failsoft.framework.answer.failure import Failure
 from failsoft.framework.answer.narrowing import too_large
 from failsoft.framework.answer.response import Failed, Metadata, Success, ToolResponse
 from failsoft.framework.answer.result import reported_failure
+from failsoft.framework.asking import AwaitingAnswer, awaiting_in, has_no_outcome
 from failsoft.framework.call import META_KEY, CallScope
-from failsoft.framework.call.audited import note_cancelled, recorded, success_refused
+from failsoft.framework.call.audited import abandoned, note_left, recorded, success_refused
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Proceed, RecoveryEngine, Step
 from failsoft.framework.call.explain import explain
 from failsoft.framework.call.next_step import after_repeats, begun, choose, confirm, remember
+from failsoft.framework.call.rerun import may_start_over
 from failsoft.framework.call.time_limits import current_call
 from failsoft.framework.errors import BadOutput, Overloaded, ReportedFailure, ToolError, ToolSystemError
 from failsoft.framework.events import AttemptEvent, AttemptResult, Outcome
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
 
 
 async def observe(call: Call, proceed: Proceed) -> Success[Any] | Failed:
-    """Run the call and return its response. Only a genuine cancellation leaves this function as an exception."""
+    """Run the call and return its response. Only a call without an outcome leaves this function with an exception."""
     bound, params = call.bound, call.params
     metrics, recent = bound.metrics, bound.recent
     metrics.started()
@@ -60,15 +62,14 @@ async def observe(call: Call, proceed: Proceed) -> Success[Any] | Failed:
         forget_earlier_calls(raised)
         failing = _answer_to(raised, call, known or begun(call, params))
         if failing is None:
-            note_cancelled(call)
-            _abandoned(call)
+            note_left(call, raised)
             raise
         return await failing  # the error has no local name here, as in `recover`: its traceback refers to this frame
     if bound.governed and bound.audit is not None and not call.read_only:
         try:
             refused = await success_refused(call, bound.audit)
         except BaseException:
-            _abandoned(call)
+            abandoned(call)
             raise
         if refused is not None:
             return _failed_response(call, refused, time.perf_counter() - call.started_at)
@@ -84,12 +85,12 @@ async def observe(call: Call, proceed: Proceed) -> Success[Any] | Failed:
 
 
 def _answer_to(raised: BaseException, call: Call, known: Begun | None) -> Awaitable[Failed] | None:
-    """Return the answer to an exception, to be awaited; None if the call was cancelled by its caller."""
-    error: ToolError | None
+    """Return the answer to an exception, to be awaited; None for a call that was cancelled by its caller or put off."""
+    error = None
     if is_real_cancellation(raised):
-        ended_by_server = call.scope.ended_by_server
-        error = None if ended_by_server is None else ended_by_server()
-    else:
+        if (ended_by_server := call.scope.ended_by_server) is not None:
+            error = ended_by_server()
+    elif not issubclass(type(raised), AwaitingAnswer) or call.effect_of() != "none":
         error = call.typed(raised)
     return None if error is None else _failed(call, error, known)
 
@@ -104,7 +105,7 @@ def recover(engine: RecoveryEngine) -> Step:
         try:
             return await proceed(call)
         except BaseException as raised:
-            if call.expired or is_real_cancellation(raised):
+            if call.expired or has_no_outcome(raised):
                 raise  # to `deadline`, which makes it DEADLINE_EXCEEDED, or to the caller
             call.error, call.retry_point = call.typed(raised), proceed
         # No local name for the error: its traceback refers to this frame, so the two would form a reference cycle.
@@ -143,8 +144,7 @@ async def invoke(call: Call) -> Any:
         value = _accepted(call, value)
     except BaseException as error:
         if call.attempt == run:
-            call.run_failed(error)
-            _count_failed_run(call, error, began)
+            _run_failed(call, error, began)
         raise
     finally:
         call.is_running = False
@@ -208,7 +208,16 @@ def _accepted(call: Call, value: Any) -> Any:
     return result.conform(value)
 
 
-def _count_failed_run(call: Call, error: BaseException, began: float | None) -> None:
+def _run_failed(call: Call, error: BaseException, began: float | None) -> None:
+    """Count a run that failed.
+
+    Raises:
+        AwaitingAnswer: It did not fail, but waits for the answer of a person, and does not count.
+    """
+    if (waiting := awaiting_in(error)) is not None and may_start_over(call):
+        call.attempt -= 1
+        raise waiting from None
+    call.run_failed(error)
     result: AttemptResult = "cancelled" if is_real_cancellation(error) else "error"
     if call.expired or issubclass(type(error), TimeoutError):
         result = "timeout"
@@ -282,7 +291,7 @@ async def _failed(call: Call, error: ToolError, known: Begun | None) -> Failed:
             failure = await recorded(call, failure, audit, duration_s)
             duration_s = time.perf_counter() - call.started_at
     except BaseException:
-        _abandoned(call)
+        abandoned(call)
         raise
     remember(failure, call, known)
     return _failed_response(call, failure, duration_s)
@@ -316,12 +325,6 @@ def _failed_response(call: Call, failure: Failure, duration_s: float) -> Failed:
     response = Failed(False, None, failure, metadata, (), bound.wire)  # noqa: FBT003 - positional: half the cost
     limit = call.scope.max_response_bytes
     return response if limit is None else response.within(limit)
-
-
-def _abandoned(call: Call) -> None:
-    """Count a call as cancelled: its caller has left before the response was complete."""
-    call.bound.metrics.finished("cancelled", time.perf_counter() - call.started_at)
-    call.forget_errors()
 
 
 async def answer_failure(

@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY, field
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from failsoft.framework.answer.response import RecoveryReceipt
+from failsoft.framework.asking import has_no_outcome
 from failsoft.framework.call import META_KEY
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
@@ -25,7 +26,7 @@ from failsoft.framework.errors import (
     ToolError,
 )
 from failsoft.framework.events import IdempotencyEvent, IdempotencyVerdict
-from failsoft.framework.safe.author_reports import is_real_cancellation, logger
+from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.state.backend import StoreLost, WriteRefused
 from failsoft.framework.state.records import Records
 from failsoft.recovery.idempotency.keys import (
@@ -260,15 +261,15 @@ class _KeyedCalls:
     async def _failed(record: KeyRecord, call: Call, raised: BaseException) -> None:
         """Store a failure, or free the key if a repetition is harmless, or release it to the next call."""
         is_over = call.expired > 0
-        is_cancelled = not is_over and is_real_cancellation(raised)
+        has_left = not is_over and has_no_outcome(raised)
         error = DeadlineExceeded(limit_s=call.bound.timeout_s or 0.0) if is_over else call.typed(raised)
-        effect, outcome = call.effect_of(error), ""
+        effect, outcome = call.effect_of(None if has_left else error), ""
         so_far = worst(effect, "unknown" if record.effects else None)
         if why_not_rerun(Facts(effect=so_far, is_repeatable=call.idempotent)) is None:
             said = Report.FREE
-        elif record.effects and (is_cancelled or effect == "none" or issubclass(type(error), UNDECIDED)):
+        elif record.effects and (has_left or effect == "none" or issubclass(type(error), UNDECIDED)):
             said = Report.RELEASE  # the marks tell the next call which effects to check
-        elif is_cancelled:
+        elif has_left:
             said = Report.UNKNOWN
         else:
             said, outcome = Report.FAILED, error_text(error, effect, call)

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, cast
 
+from failsoft.framework.asking import has_no_outcome
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.errors import CircuitOpen, ToolError
 from failsoft.framework.events import CircuitEvent, CircuitStateName, Events
-from failsoft.framework.safe.author_reports import is_real_cancellation
 from failsoft.framework.state.backend import Changed
 from failsoft.framework.state.store import StateStore
 from failsoft.recovery.strategies.circuit_steps import SLOTS, admit, force, peek, report
@@ -128,7 +128,7 @@ def _guarded(circuit: Circuit, lease_s: float) -> Step:
         except BaseException as raised:
             has_run = call.attempt != runs
             is_slow = has_run and slow_call_s is not None and clock() - began >= slow_call_s
-            if is_real_cancellation(raised):
+            if has_no_outcome(raised):
                 # A deadline that passes during a run counts against the dependency; others are the caller's.
                 circuit.gave_up(admission, failed=has_run and call.expired > 0, slow=is_slow)
                 raise

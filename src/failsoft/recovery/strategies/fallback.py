@@ -9,13 +9,14 @@ from dataclasses import KW_ONLY, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast, overload
 
 from failsoft.framework.answer.response import RecoveryReceipt
+from failsoft.framework.asking import has_no_outcome
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.call.time_limits import run_with_reserve
 from failsoft.framework.errors import ConfigurationError, InternalError, ToolError
 from failsoft.framework.events import RecoveryOutcome
-from failsoft.framework.safe.author_reports import is_real_cancellation, logger
+from failsoft.framework.safe.author_reports import logger
 from failsoft.recovery.strategy import IN_CODE, note_recovery, strategy
 
 _RESERVE_RATIO = 0.1
@@ -158,7 +159,7 @@ def _falling_back(fallback: Fallback, reserve_s: float, substitute: _Substitute)
         try:
             return await run_with_reserve(call, proceed, reserve_s)
         except BaseException as raised:
-            if call.expired or is_real_cancellation(raised):
+            if call.expired or has_no_outcome(raised):
                 raise
             call.error = call.typed(raised)
         # No local name for the error: its traceback holds this frame, so it would be a reference cycle.
@@ -190,7 +191,7 @@ async def _substituted(
     try:
         value = await substitute.value(error, call)
     except BaseException as raised:
-        if call.expired or is_real_cancellation(raised):
+        if call.expired or has_no_outcome(raised):
             raise
         logger.opt(exception=raised).error("A recovery strategy failed", strategy=Fallback.name)
         return "failed", None

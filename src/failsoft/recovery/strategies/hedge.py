@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
+from failsoft.framework.asking import has_no_outcome
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
@@ -136,7 +137,9 @@ class _Run:
     @property
     def decides(self) -> bool:
         """Whether this outcome ends the hedging: a value, or an error that another run would repeat."""
-        return self.error is None or why_not_rerun(Facts(retry=self.fork.typed(self.error).retry)) is not None
+        if self.error is None or has_no_outcome(self.error):
+            return True
+        return why_not_rerun(Facts(retry=self.fork.typed(self.error).retry)) is not None
 
     def forget(self) -> None:
         """Break the reference cycles of its error, whose traceback refers to this run and its context."""

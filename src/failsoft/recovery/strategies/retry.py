@@ -10,11 +10,11 @@ from dataclasses import KW_ONLY
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from failsoft.framework.asking import has_no_outcome
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import RecoveryResult
 from failsoft.framework.call.rerun import Facts, why_not_rerun
 from failsoft.framework.errors import CircuitOpen, ToolError
-from failsoft.framework.safe.author_reports import is_real_cancellation
 from failsoft.recovery.strategy import strategy
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class _Series:
                 return await self._call.retry()
             raise error  # noqa: TRY301 - the first, which the handler has raised
         except BaseException as raised:
-            if is_real_cancellation(raised) or raised is error:
+            if has_no_outcome(raised) or raised is error:
                 raise
             self._call.error = error = self._call.typed(raised)
             self._raised.append((error, error.__traceback__))

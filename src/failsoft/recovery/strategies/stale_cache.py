@@ -12,13 +12,13 @@ from typing import Any, ClassVar, Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
 from failsoft.framework.answer.response import RecoveryReceipt
+from failsoft.framework.asking import has_no_outcome
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed
 from failsoft.framework.call.time_limits import run_with_reserve
 from failsoft.framework.errors import ConfigurationError, ToolError
 from failsoft.framework.errors.vocabulary import StopReason
-from failsoft.framework.safe.author_reports import is_real_cancellation
 from failsoft.framework.safe.json_safe import dumps, encode
 from failsoft.recovery.strategy import note_recovery, strategy
 
@@ -149,7 +149,7 @@ class _Cache:
             if landed.receipt is None:
                 self._keep(key, landed)
         except BaseException as raised:
-            if call.expired or is_real_cancellation(raised):
+            if call.expired or has_no_outcome(raised):
                 raise
             call.error = call.typed(raised)
             landed = copy.copy(call.error), call.attempt, call.told.stop_reason

@@ -126,7 +126,7 @@ class _OfPrincipal:
 
     def __init__(self, metrics: OperationMetrics, count: partial[None]) -> None:
         self._finished, self._count = metrics.finished, count
-        self.started, self.attempted = metrics.started, metrics.attempted
+        self.started, self.put_off, self.attempted = metrics.started, metrics.put_off, metrics.attempted
         self.failed, self.recovery = metrics.failed, metrics.recovery
 
     def finished(self, outcome: Outcome, duration_s: float) -> None:

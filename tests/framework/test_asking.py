@@ -85,7 +85,7 @@ def _called(tool: BaseTool, name: str, ask: Any, meta: Mapping[str, Any] | None 
         AttemptTimeout(5.0),
         Bulkhead(1),
         CircuitBreaker(min_calls=1),
-        Fallback(lambda: {}),
+        Fallback(dict),
         Hedge(delay_s=1.0),
         Retry(),
         RetryBudget(),

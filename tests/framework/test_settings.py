@@ -62,6 +62,8 @@ DEFAULTS = {
     "state_timeout_s": 0.25,
     "state_without_store": "warn",
     "state_quota_bytes": 256 * 1024 * 1024,
+    "ask_timeout_s": 120.0,
+    "ask_key": None,
     "repeats": "on",
     "error_docs_url": None,
 }
@@ -114,6 +116,8 @@ ACCEPTED: dict[str, tuple[str, Any]] = {
     "state_timeout_s": ("1.5", 1.5),
     "state_without_store": ("refuse", "refuse"),
     "state_quota_bytes": ("5000", 5_000),
+    "ask_timeout_s": ("60", 60.0),
+    "ask_key": ("k" * 32, SecretStr("k" * 32)),
     "repeats": ("off", "off"),
     "error_docs_url": ("https://docs.example/errors", "https://docs.example/errors"),
 }
@@ -159,6 +163,8 @@ REFUSED = {
     "state_timeout_s": "0",
     "state_without_store": "perhaps",
     "state_quota_bytes": "10",
+    "ask_timeout_s": "0",
+    "ask_key": "k" * 32 + ",short",
     "repeats": "perhaps",
     "error_docs_url": "docs.example",
 }

@@ -1,21 +1,26 @@
-"""Types of settings parsed from text: lists of names, commands or networks, addresses, bearer tokens, log levels."""
+"""What settings are made of: the model that reads variables and names those at fault, and types parsed from text."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, SecretStr
-from pydantic_settings import NoDecode, SettingsError
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
 
+from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.text import bounded
 
 SHARED_HOLDER = "bearer"
 """The principal of all callers that use FAILSOFT_AUTH_TOKEN, which has no name of its own."""
 _TOKEN_AT_LEAST = 8
+_KEY_AT_LEAST = 32
+"""What the SDK's codec asks of a key, in bytes."""
 _STATE_SCHEMES = ("redis", "rediss", "unix", "valkey", "valkeys")
 _LISTS = frozenset({"list_type", "tuple_type", "set_type", "frozen_set_type", "undecoded"})
 _JSON = 'must be JSON, such as ["one", "two"] for a list'
@@ -94,6 +99,24 @@ def _state_address(value: SecretStr) -> SecretStr:
     return value
 
 
+def seal_keys(keys: SecretStr) -> list[str]:
+    """Return the keys of a list with commas; the first one seals.
+
+    Raises:
+        ValueError: One is shorter than 32 characters, is there twice, or there is none.
+    """
+    found = [key for key in map(str.strip, keys.get_secret_value().split(",")) if key]
+    if not found or min(map(len, found)) < _KEY_AT_LEAST or len({*found}) < len(found):
+        msg = f"must be keys of at least {_KEY_AT_LEAST} characters each, no two the same, with commas between them"
+        raise ValueError(msg)
+    return found
+
+
+def _checked_keys(keys: SecretStr) -> SecretStr:
+    seal_keys(keys)
+    return keys
+
+
 def _split(value: Any) -> Any:
     """Return the names of a list, which is given with commas or as JSON."""
     if not isinstance(value, str):
@@ -138,6 +161,7 @@ WebAddress: TypeAlias = Annotated[str, AfterValidator(web_address)]
 SecretAddress: TypeAlias = Annotated[SecretStr, AfterValidator(_secret_address)]
 StateAddress: TypeAlias = Annotated[SecretStr, AfterValidator(_state_address)]
 NamedTokens: TypeAlias = Annotated[SecretStr, AfterValidator(_checked_tokens)]
+SealKeys: TypeAlias = Annotated[SecretStr, AfterValidator(_checked_keys)]
 
 LogLevel: TypeAlias = Annotated[
     Literal["TRACE", "DEBUG", "INFO", "SUCCESS", "WARNING", "ERROR", "CRITICAL"], BeforeValidator(_upper)
@@ -153,3 +177,74 @@ def misnamed(cls: Any, given: Mapping[str, Any]) -> list[str]:
         f"there is no setting '{bounded(name)}'" + (f", did you mean '{match}'?" if match else "")
         for name, match in closest.items()
     ]
+
+
+PREFIX = "FAILSOFT_"
+"""The prefix of all variables."""
+
+
+class EnvironmentSettings(BaseSettings):
+    """Immutable settings; arguments take precedence over the environment, and an empty variable counts as unset.
+
+    Raises:
+        CONFIG_ERROR: A value is not usable, or there is no such setting. The message names each setting or variable
+            and what it accepts, never the value.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+        hide_input_in_errors=True,
+        populate_by_name=True,
+        validate_default=False,
+    )
+
+    if not TYPE_CHECKING:  # type checkers know the names by the fields
+
+        def __init__(self, **given: Any) -> None:
+            faults = misnamed(type(self), given)
+            if not faults:
+                try:
+                    super().__init__(**given)
+                except ValidationError as error:
+                    found = error.errors(include_input=False, include_url=False)
+                    faults = [_explained(type(self), fault, given) for fault in found]
+                except SettingsError as error:
+                    faults = [_explained(type(self), undecoded(error), given)]
+            if faults:
+                resolution = "Correct or unset the settings that are named, then start again"
+                raise ConfigurationError(issue="; ".join(faults), resolution=resolution)
+
+    @classmethod
+    def load(cls, **given: Any) -> Self:
+        """Return the settings from the environment; `given` takes precedence. Calling the class does the same.
+
+        Raises:
+            CONFIG_ERROR: A value is not usable, or there is no such setting.
+        """
+        return cls(**given)
+
+    @classmethod
+    def variables(cls) -> dict[str, tuple[str, ...]]:
+        """Return the environment variables of every setting, by its name; the preferred variable first."""
+        return {name: cls._variables_of(name, field) for name, field in cls.model_fields.items()}
+
+    @classmethod
+    def _variables_of(cls, name: str, field: FieldInfo) -> tuple[str, ...]:
+        if isinstance(field.validation_alias, AliasChoices):
+            return tuple(str(choice) for choice in field.validation_alias.choices)
+        return (f"{cls.model_config.get('env_prefix', PREFIX)}{name}".upper(),)
+
+
+def _explained(cls: type[EnvironmentSettings], fault: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+    """Return a sentence about one fault: the setting or its variable, and what it accepts. Never the value."""
+    place = str(fault["loc"][0]) if fault["loc"] else ""
+    for name, variables in cls.variables().items():
+        if place.upper() in {name.upper(), *variables}:
+            if name in given:
+                return f"{name} {accepted(fault)}"
+            present = [variable for variable in variables if os.environ.get(variable)]
+            return f"{(present or variables)[0]} {accepted(fault)}"
+    return f"{place} {accepted(fault)}"

@@ -1,99 +1,23 @@
-"""Settings from `FAILSOFT_` variables: what there is, which variable is at fault, and those of a toolset of its own."""
+"""Settings from `FAILSOFT_` variables, and those of a toolset of its own."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError
-from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+from pydantic import AliasChoices, Field, SecretStr
 
-from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.setting_types import (
+    PREFIX,
+    EnvironmentSettings,
     LogLevel,
     NamedTokens,
     Names,
+    SealKeys,
     SecretAddress,
     StateAddress,
     WebAddress,
-    accepted,
-    misnamed,
-    undecoded,
 )
-
-PREFIX = "FAILSOFT_"
-"""The prefix of all variables."""
-
-
-class EnvironmentSettings(BaseSettings):
-    """Immutable settings; arguments take precedence over the environment, and an empty variable counts as unset.
-
-    Raises:
-        CONFIG_ERROR: A value is not usable, or there is no such setting. The message names each setting or variable
-            and what it accepts, never the value.
-    """
-
-    model_config = SettingsConfigDict(
-        env_prefix=PREFIX,
-        env_ignore_empty=True,
-        extra="ignore",
-        frozen=True,
-        hide_input_in_errors=True,
-        populate_by_name=True,
-        validate_default=False,
-    )
-
-    if not TYPE_CHECKING:  # type checkers know the names by the fields
-
-        def __init__(self, **given: Any) -> None:
-            faults = misnamed(type(self), given)
-            if not faults:
-                try:
-                    super().__init__(**given)
-                except ValidationError as error:
-                    found = error.errors(include_input=False, include_url=False)
-                    faults = [_explained(type(self), fault, given) for fault in found]
-                except SettingsError as error:
-                    faults = [_explained(type(self), undecoded(error), given)]
-            if faults:
-                resolution = "Correct or unset the settings that are named, then start again"
-                raise ConfigurationError(issue="; ".join(faults), resolution=resolution)
-
-    @classmethod
-    def load(cls, **given: Any) -> Self:
-        """Return the settings from the environment; `given` takes precedence. Calling the class does the same.
-
-        Raises:
-            CONFIG_ERROR: A value is not usable, or there is no such setting.
-        """
-        return cls(**given)
-
-    @classmethod
-    def variables(cls) -> dict[str, tuple[str, ...]]:
-        """Return the environment variables of every setting, by its name; the preferred variable first."""
-        return {name: cls._variables_of(name, field) for name, field in cls.model_fields.items()}
-
-    @classmethod
-    def _variables_of(cls, name: str, field: FieldInfo) -> tuple[str, ...]:
-        if isinstance(field.validation_alias, AliasChoices):
-            return tuple(str(choice) for choice in field.validation_alias.choices)
-        return (f"{cls.model_config.get('env_prefix', PREFIX)}{name}".upper(),)
-
-
-def _explained(cls: type[EnvironmentSettings], fault: Mapping[str, Any], given: Mapping[str, Any]) -> str:
-    """Return a sentence about one fault: the setting or its variable, and what it accepts. Never the value."""
-    place = str(fault["loc"][0]) if fault["loc"] else ""
-    for name, variables in cls.variables().items():
-        if place.upper() in {name.upper(), *variables}:
-            if name in given:
-                return f"{name} {accepted(fault)}"
-            present = [variable for variable in variables if os.environ.get(variable)]
-            return f"{(present or variables)[0]} {accepted(fault)}"
-    return f"{place} {accepted(fault)}"
-
 
 Environment: TypeAlias = Literal["production", "staging", "development"]
 DetailLevel: TypeAlias = Literal["minimal", "standard", "full"]
@@ -283,6 +207,17 @@ class Settings(EnvironmentSettings):
         default=256 * 1024 * 1024,
         ge=1_000,
         description="Bytes of durable records that one caller may keep; each counts 256 at least.",
+    )
+    ask_timeout_s: float = Field(
+        default=120.0,
+        gt=0,
+        le=86_400,
+        description="Seconds in which a person may answer the question of a call, whose own limit stands still.",
+    )
+    ask_key: SealKeys | None = Field(
+        default=None,
+        description="Keys that seal what answers come back with, separated by commas, each of 32 characters at least: "
+        "the first seals, all of them open. By default one that is made in the state store.",
     )
     repeats: Literal["on", "off"] = Field(
         default="on", description="Tell callers that a call failed the same way again, and count steps they follow."

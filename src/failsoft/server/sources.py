@@ -20,7 +20,8 @@ from failsoft.framework.errors import BootstrapFailure, ConfigurationError, Tool
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.plugins import installed_points
 from failsoft.framework.safe.tracebacks import author_line
-from failsoft.framework.settings import PREFIX, EnvironmentSettings, Settings
+from failsoft.framework.setting_types import PREFIX, EnvironmentSettings
+from failsoft.framework.settings import Settings
 from failsoft.framework.standalone import SystemErrorFactory
 from failsoft.framework.text import bounded
 

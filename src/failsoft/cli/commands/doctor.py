@@ -29,7 +29,8 @@ from failsoft.framework.audit.trail import AuditLog
 from failsoft.framework.call.runtime import default_runtime
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import ToolError, catalogue
-from failsoft.framework.settings import EnvironmentSettings, Settings
+from failsoft.framework.setting_types import EnvironmentSettings
+from failsoft.framework.settings import Settings
 from failsoft.framework.state.steps import looked_at
 from failsoft.framework.state.store import StateStore
 from failsoft.recovery import RecoveryManager

@@ -138,7 +138,9 @@ HOMES = {
     "failsoft.server.http.process.workers": "board_folder, keep_folder, serve_workers",
     "failsoft.server.lifecycle": "Lifecycle",
     "failsoft.server.protocol.direct": "DirectAnswers",
-    "failsoft.server.sources": "ToolSource, as_tools, find_toolsets, load_app, load_toolset, unknown_variables",
+    "failsoft.server.sources": (
+        "ToolSource, as_tools, find_toolsets, load_app, load_toolset, open_risks, unknown_variables"
+    ),
     "failsoft.server.stdio_streams": "EDGE_BYTES, refusal",
     "failsoft.tools": "flux as flux_module, workspace as workspace_module",
     "failsoft.tools.docs.documents.document": "load_document, parse_document",
@@ -208,7 +210,7 @@ HOMES = {
     "failsoft.tools.workspace.invariants": "INVARIANTS",
     "failsoft.tools.workspace.gate": "is_same_root",
     "failsoft.tools.workspace.patch": "lines_of, read_patch",
-    "failsoft.tools.workspace.plans.register": "PLANS_PER_AUTHOR",
+    "failsoft.tools.workspace.plans.register": "PLANS_AT_MOST, PLANS_PER_AUTHOR, quota",
     "failsoft.tools.workspace.roles": "WorkspaceSettings",
     "failsoft.tools.workspace.plans.scope": "FILES_AT_MOST, covers, faults_of, normal",
     "failsoft.tools.workspace.policies": "generic as generic_module, load_policies, rules_of",

@@ -24,7 +24,7 @@ from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.settings import Settings
 from failsoft.server.lifecycle import Lifecycle
 from failsoft.server.protocol.tools import ToolProtocol
-from failsoft.server.sources import Tools, as_tools, misspelt_variables
+from failsoft.server.sources import Tools, as_tools, misspelt_variables, open_risks
 
 _SHUTDOWN_LIMIT_S = 10.0
 _SHORT = 4
@@ -57,6 +57,8 @@ def assemble(
     _check_dependencies(made)
     _warn_of_stacks(made)
     _warn_of_misspelt_variables(made)
+    for about, allows, remedy in open_risks(made):
+        logger.warning("{}: {}; {}.", about, allows, remedy)
     THIRD_PARTIES.load()  # imports third-party packages now and not during the first failing call
     lifecycle = Lifecycle(made, shutdown_limit_s=_SHUTDOWN_LIMIT_S)
     protocol = ToolProtocol(toolbox, lifecycle, settings)

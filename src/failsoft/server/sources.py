@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import itertools
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,13 +24,14 @@ from failsoft.framework.safe.tracebacks import author_line
 from failsoft.framework.setting_types import PREFIX, EnvironmentSettings
 from failsoft.framework.settings import Settings
 from failsoft.framework.standalone import SystemErrorFactory
-from failsoft.framework.text import bounded
+from failsoft.framework.text import bounded, enumerated
 
 ENTRY_POINT_GROUP = "failsoft.toolsets"
 _OF_CLIENTS = frozenset({"FAILSOFT_TOKEN"})
 """Variables of commands that are clients, not settings of a server."""
 _SEPARATORS = frozenset({"/", "\\"})
 """The characters that tell a path from the name of a module."""
+_NAMED_AT_MOST = 5
 
 Tools: TypeAlias = BaseTool | type[BaseTool] | Iterable[BaseTool | type[BaseTool]] | Callable[[], Any]
 """What can be served: a toolset, its class, several of either, or a function that returns any of these."""
@@ -111,6 +113,25 @@ def misspelt_variables(tools: Sequence[BaseTool]) -> Iterator[str]:
         if not name.upper().startswith(elsewhere):
             meant = f"; did you mean {closest}?" if closest else ""
             yield f"No setting is named {bounded(name)}{meant}"
+
+
+def open_risks(tools: Sequence[BaseTool]) -> Iterator[tuple[str, str, str]]:
+    """Yield what these toolsets leave open in one server: a setting or a folder, what it allows, and a remedy."""
+    for tool in tools:
+        yield from getattr(tool, "open_risks", tuple)()
+    governed = [tool for tool in tools if tool.governed]
+    for tool, other in itertools.product(governed, [one for one in tools if not one.governed]):
+        shared = sorted(inner for one in tool.roots for two in other.roots if (inner := _inner(one, two)))
+        names = [name for name, bound in other.operations.items() if not bound.read_only]
+        if shared and names:
+            allows = f"{enumerated(names, _NAMED_AT_MOST)} of '{other.name}' need no session, role or plan there"
+            yield shared[0], f"{allows}, as the calls of '{tool.name}' do", f"serve '{other.name}' elsewhere, or not"
+
+
+def _inner(one: Path, two: Path) -> str:
+    """Return the folder that both folders contain; empty if there is none."""
+    one, two = one.resolve(), two.resolve()
+    return str(one) if one.is_relative_to(two) else str(two) if two.is_relative_to(one) else ""
 
 
 def load_toolset(name: str, *, root: Path | tuple[Path, ...] | None = None) -> BaseTool:

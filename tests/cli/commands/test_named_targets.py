@@ -96,15 +96,18 @@ def test_the_state_of_a_running_server_is_asked_for_by_its_url(inside: Run) -> N
     assert inside("state", "list", "--url", NOBODY).code != ExitCode.USAGE
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="the log of a start says nothing where the roles let one client submit and approve a plan",
-)
-def test_the_start_names_roles_that_let_one_client_approve_its_plans(run: Run) -> None:
-    roles = "LEAD:read+plan,REVIEW:read+approve,WINDSURF:read+write"
-    ran = run("serve", "workspace", "--root", "docs", env={"FAILSOFT_WORKSPACE_ROLES": roles})
-    if ran.code != ExitCode.OK:
-        raise RuntimeError(ran.err)
+ROLES = "LEAD:read+plan,REVIEW:read+approve,WINDSURF:read+write"
 
-    assert "REVIEW" in ran.err
+
+def test_the_start_names_what_is_left_open_beside_a_governed_toolset(run: Run) -> None:
+    ran = run("serve", "edit", "workspace", "--root", "docs", env={"FAILSOFT_WORKSPACE_ROLES": ROLES})
+
+    assert (ran.code, "FAILSOFT_WORKSPACE_ROLES" in ran.err) == (ExitCode.OK, True)
+    assert "multi_edit" in ran.err
+
+
+def test_a_role_is_refused_where_no_toolset_takes_it(run: Run) -> None:
+    ran = run("serve", "docs", "--root", "docs", "--role", "WINDSURF")
+
+    assert (ran.code, "--role" in ran.err) == (ExitCode.CONFIGURATION, True)
+    assert run("serve", "workspace", "--root", "docs", "--role", "WINDSURF").code == ExitCode.OK

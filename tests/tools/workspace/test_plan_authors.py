@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from failsoft.tools.edit import Edit
 from failsoft.tools.workspace import Workspace
-from tests.doors import PLANS_PER_AUTHOR
+from tests.doors import PLANS_AT_MOST, PLANS_PER_AUTHOR, open_risks, quota
 from tests.tools.workspace.site import Site
 
 ROLES = "LEAD:read+plan+approve,REVIEW:read+approve,WINDSURF:read+write"
@@ -94,6 +95,34 @@ def test_an_author_has_a_quota_of_plans_and_those_of_others_stay(site: Site, too
     assert submit(site, tool, "Another")["success"]
 
 
+def test_junk_plans_of_ten_authors_leave_room_for_the_plans_of_another() -> None:
+    def author(name: object) -> dict[str, str]:
+        return {"author": f"principal token:{name}"}
+
+    plans = {f"junk {number}": author(number // PLANS_PER_AUTHOR) for number in range(PLANS_AT_MOST)}
+    assert quota(plans, "one more", author(3)["author"]) == "author"
+    for number in range(5):
+        assert quota(plans, f"work {number}", author("ada")["author"]) == "done"
+        plans[f"work {number}"] = author("ada")
+    assert quota(plans, "more work", author("ada")["author"]) == "workspace"
+
+
+def test_callers_without_a_token_share_one_quota(site: Site, tool: Workspace) -> None:
+    sessions = [site.begin(tool, "ANTIGRAVITY", principal=None) for _ in range(2)]
+
+    async def submit_all() -> list[dict[str, Any]]:
+        plans = [
+            {"title": f"Plan {number}", "files": ["**"], "session_id": sessions[number % 2]}
+            for number in range(PLANS_PER_AUTHOR + 2)
+        ]
+        return [await site.called(tool, "submit_plan", plan, principal=None) for plan in plans]
+
+    codes = [answer.get("error_code") for answer in asyncio.run(submit_all())]
+    assert codes == [None] * PLANS_PER_AUTHOR + ["PLAN_ENFORCEMENT_FAILED"] * 2
+    site.begin(tool, "ANTIGRAVITY")
+    assert submit(site, tool, "Of another author")["success"]
+
+
 def test_submissions_at_once_do_not_exceed_the_quota(site: Site, tool: Workspace) -> None:
     session_id = site.begin(tool, "ANTIGRAVITY")
 
@@ -111,6 +140,34 @@ def test_roles_that_let_one_client_approve_are_a_risk_that_is_named(site: Site) 
     assert [about for about, *_ in site.tool(workspace_roles=ROLES).open_risks()] == ["FAILSOFT_WORKSPACE_ROLES"]
     assert site.tool(workspace_roles=ROLES, workspace_role="LEAD").open_risks() == []
     assert site.tool().open_risks() == []
+
+
+def test_a_toolset_that_writes_beside_it_without_a_plan_is_a_risk_that_is_named(site: Site) -> None:
+    (site.root.parent / "state").mkdir()
+    inside, elsewhere = Edit(site.project), Edit(site.root.parent / "state")
+    tool = site.tool()
+    assert [about for about, *_ in open_risks([inside, tool])] == [str(site.project)]
+    assert "multi_edit" in next(open_risks([Edit(), tool]))[1]
+    assert list(open_risks([elsewhere, tool])) == list(open_risks([inside])) == []
+
+
+def test_a_role_that_may_not_is_led_to_one_that_the_caller_may_take(site: Site) -> None:
+    tool = site.tool()
+    site.begin(tool, "WINDSURF")
+    step = submit(site, tool, "Work")["next_step"]
+    assert (step["tool"], step["arguments"]["role"]) == ("begin_session", "ANTIGRAVITY")
+    assert site.call(tool, step["tool"], step["arguments"])["success"]
+    assert submit(site, tool, "Work")["success"]
+
+    kept = site.begin(tool, "WINDSURF", principal="token:ada")
+    plan = {"title": "Work", "files": ["**"], "session_id": kept}
+    refused = site.call(tool, "submit_plan", plan, principal="token:ada")
+    assert (refused["error_code"], refused["next_step"]["tool"]) == ("UNAUTHORIZED_ACTION", "list_plans")
+    assert site.call(tool, "list_plans", refused["next_step"]["arguments"], principal="token:ada")["success"]
+    granting = site.tool(workspace_principals="ada:WINDSURF+ANTIGRAVITY")
+    plan["session_id"] = site.begin(granting, "WINDSURF", principal="token:ada")
+    step = site.call(granting, "submit_plan", plan, principal="token:ada")["next_step"]
+    assert (step["tool"], step["arguments"]["role"]) == ("begin_session", "ANTIGRAVITY")
 
 
 def test_the_audit_log_is_not_untracked_in_a_git_work_tree(site: Site, tool: Workspace) -> None:

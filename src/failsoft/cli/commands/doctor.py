@@ -35,7 +35,7 @@ from failsoft.framework.state.steps import looked_at
 from failsoft.framework.state.store import StateStore
 from failsoft.recovery import RecoveryManager
 from failsoft.server.lifecycle import faults_of
-from failsoft.server.sources import find_toolsets, unknown_variables
+from failsoft.server.sources import find_toolsets, open_risks, unknown_variables
 
 _REQUIREMENT = re.compile(r"[A-Za-z0-9._-]+")
 
@@ -82,7 +82,7 @@ def _show_open(target: Target, *, as_json: bool) -> None:
     logs = [path for trail in trails if isinstance(path := getattr(trail, "path", None), Path)]
     roots = [Path(one) for tool in tools for one in getattr(tool, "roots", ())]
     found = findings(Settings.load(), roots, logs)
-    found += [SecurityFinding(*risk) for tool in tools for risk in getattr(tool, "open_risks", tuple)()]
+    found += [SecurityFinding(*risk) for risk in open_risks(tools)]
     screen = Screen()
     if as_json:
         screen.json({"closed": not found, "findings": [dataclasses.asdict(one) for one in found]})

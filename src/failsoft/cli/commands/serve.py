@@ -93,7 +93,7 @@ def serve(  # noqa: PLR0913 - what an operator may set
     served = [*(toolsets or ()), *(("--app", app) if app else ())]
     with _serving(ctx, transport, workers, " ".join(["failsoft serve", *served, "--transport http"])):
         run(
-            _LoggedSource(source),
+            _LoggedSource(source, role=role),
             transport=transport.value,
             host=host,
             port=port,
@@ -282,9 +282,14 @@ class _LoggedSource:
     """Makes tools where the process logs as an application does: each worker of a server sets that up for itself."""
 
     source: ToolSource | ProxySource
+    role: str | None = None
 
     def __call__(self) -> list[Any]:
-        """Return the tools. The arguments and errors are those of the source."""
+        """Return the tools. The arguments and errors are those of the source.
+
+        Raises:
+            CONFIG_ERROR: None of them takes the role.
+        """
         try:
             configure_logging(intercept=_LIBRARIES)
         except ToolError as error:  # the settings are not usable
@@ -292,7 +297,11 @@ class _LoggedSource:
                 raise
             raise not_set_up(error) from error
         _drop_noise()
-        return self.source()
+        tools = self.source()
+        if self.role is not None and all(getattr(tool.settings, "role", None) != self.role for tool in tools):
+            issue = f"--role {bounded(self.role)} goes with the toolset 'workspace', which is not served"
+            raise ConfigurationError(issue=issue, resolution="leave it out")
+        return tools
 
 
 def _drop_noise() -> None:

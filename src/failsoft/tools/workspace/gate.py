@@ -19,6 +19,7 @@ from failsoft.framework.threads import ThreadPool
 from failsoft.tools.files import FileFault, Roots
 from failsoft.tools.workspace.file_faults import to_error, to_root_error
 from failsoft.tools.workspace.invariants import WORKSPACE_ROOT_UNCHANGED, violated
+from failsoft.tools.workspace.plans.scope import list_step
 from failsoft.tools.workspace.roles import Power, Roles
 from failsoft.tools.workspace.sessions import Session, Sessions, report_step
 
@@ -70,8 +71,12 @@ class SessionGate:
         session = _found.get()
         if session is None:
             raise await self._sessions.missing(call, session_id, power)
-        if power is not None:
-            self._roles.require_power(session.role, power, call.operation)
+        refusal = power and self._roles.refusal(session.role, power, call.operation, session.principal)
+        if power and refusal:
+            role = self._roles.reachable(power, session.principal)
+            begins = {"workspace_root": session.workspace_root, "role": role}
+            refusal.next_step = list_step(session) if role is None else NextStep(_BEGINS, begins)
+            raise refusal
         return session
 
     def folder(self, path: str) -> tuple[str, str]:

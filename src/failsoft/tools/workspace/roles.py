@@ -11,7 +11,7 @@ from pydantic import Field
 from failsoft.framework.errors import ConfigurationError, InvalidParameter
 from failsoft.framework.errors.corrections import slip_of
 from failsoft.framework.errors.violations import Violation
-from failsoft.framework.safe.principals import principal_named
+from failsoft.framework.safe.principals import LOCAL_PRINCIPAL, principal_named
 from failsoft.framework.setting_types import Commands, Names
 from failsoft.framework.settings import ToolsetSettings
 from failsoft.framework.text import bounded
@@ -133,22 +133,27 @@ class Roles:
         """Return the roles of this process with their powers, as in `WINDSURF (may read and write)`."""
         return between.join(f"{name} (may {_joined(sorted(self.powers[name]))})" for name in self.names)
 
-    def require_power(self, role: str, power: Power, operation: str) -> None:
-        """Raise unless the role may do this.
+    def reachable(self, power: Power, principal: str | None) -> str | None:
+        """Return a role of this process that may do this and that the caller may take; None if there is none.
 
-        Raises:
-            UNAUTHORIZED_ACTION: It may not, or the role no longer exists.
+        Without grants in the settings, a principal keeps its first role, and unknown callers take any.
         """
+        kept = principal not in {None, LOCAL_PRINCIPAL}
+        granted = self.principals.get(principal_named(principal), frozenset()) if kept and principal else self.powers
+        return next((name for name in self.with_power(power) if name in self.names and name in granted), None)
+
+    def refusal(self, role: str, power: Power, operation: str, principal: str | None) -> UnauthorizedAction | None:
+        """Return why the role may not do this, if it is gone or lacks the power; None if it may."""
         if power in self.powers.get(role, ()):
-            return
+            return None
         able = self.with_power(power)
         needed = (
             f"a role that may {power}: {_listed(able)}" if able else f"a role that may {power}; this server has none"
         )
-        here = next((name for name in able if name in self.names), None)
+        here = self.reachable(power, principal)
         begin = f" Begin a session as {here} for it." if here is not None else ""
         message = f"`{operation}` needs {needed}.{begin}"
-        raise UnauthorizedAction(role=role, action=power, message=message, effect="none")
+        return UnauthorizedAction(role=role, action=power, message=message, effect="none")
 
     def require(self, role: str) -> None:
         """Raise unless a session of this process may have the role.

@@ -17,7 +17,6 @@ from failsoft.framework.call.operation import operation
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import ToolError
-from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
 from failsoft.tools.files import CLOSED_FOLDER, Files, files_below, name_roots, open_roots
 from failsoft.tools.workspace import signatures as typed
@@ -331,16 +330,14 @@ class Workspace(BaseTool):
         return {}
 
     def open_risks(self) -> list[tuple[str, str, str]]:
-        """Return what `failsoft doctor --security` lists: a setting, what it allows, and how to close it."""
+        """Return what the roles leave open: a setting, what it allows, and how to close it."""
         if not self._roles.one_client_approves:
             return []
         allows = "one client on stdio can submit a plan in one role and approve it in another"
         return [("FAILSOFT_WORKSPACE_ROLES", allows, "start one server for each role, with --role")]
 
     async def startup(self) -> None:
-        """Recover transactions that a crash interrupted, and log what the roles leave open."""
-        for about, allows, remedy in self.open_risks():
-            logger.warning("{}: {}; {}.", about, allows, remedy)
+        """Recover transactions that a crash interrupted."""
         self._preflight.open()
         files = Files(self._served, state_folder=self._state_folder)
         await self.runtime.threads.run(files.recover)

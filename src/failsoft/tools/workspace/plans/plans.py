@@ -16,6 +16,7 @@ from failsoft.tools.workspace.plans.register import (
     PLANS_AT_MOST,
     PLANS_PER_AUTHOR,
     PREFIX_AT_LEAST,
+    UNKNOWN,
     Plan,
     PlanRegister,
     hash_of,
@@ -59,7 +60,7 @@ class Plans:
             return f"principal {session.principal}"
         if self._is_bound or session.principal == LOCAL_PRINCIPAL:
             return f"role:{session.role}"
-        return f"session {hashlib.sha256(session.session_id.encode()).hexdigest()}"
+        return f"{UNKNOWN} {hashlib.sha256(session.session_id.encode()).hexdigest()}"
 
     async def submit(self, session: Session, draft: PlanDraft) -> Plan:
         """Store a plan, and return it; a plan that is stored already keeps its author and approval.
@@ -77,8 +78,9 @@ class Plans:
         author = self.author_of(session)
         outcome = await self._register.add(content, author=author, role=session.role, principal=session.principal)
         if outcome != "done":
-            whose = f"You have {PLANS_PER_AUTHOR}" if outcome == "author" else f"The workspace has {PLANS_AT_MOST}"
-            message = f"{whose} plans, the most that are kept; nothing was submitted. Withdraw one first."
+            whose = "Callers without a token have" if author.startswith(f"{UNKNOWN} ") else "You have"
+            held = f"{whose} {PLANS_PER_AUTHOR}" if outcome == "author" else f"The workspace has {PLANS_AT_MOST}"
+            message = f"{held} plans, the most that are kept; nothing was submitted. Withdraw one first."
             raise PlanEnforcementFailed(message=message, next_step=list_step(session), effect="none")
         return await self.find(session, hash_of(content))
 

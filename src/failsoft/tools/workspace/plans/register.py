@@ -24,7 +24,11 @@ from failsoft.tools.workspace.signatures import PlanFacts
 PLANS_PER_AUTHOR = 50
 """Plans that one author may have in one workspace."""
 PLANS_AT_MOST = 500
-"""Plans of all authors in one workspace."""
+"""Plans of all authors in one workspace, above which those who have their share submit no more."""
+SHARE = 5
+"""Plans that an author has room for however many others there are."""
+UNKNOWN = "session"
+"""The first word of an author who is no principal and no role."""
 PREFIX_AT_LEAST = 6
 """Characters of a hash that may stand for the whole of it."""
 REGISTER_KIND = "plans"
@@ -135,7 +139,7 @@ class PlanRegister:
         key = _content_key(root, plan_hash)
         origin = {"author": author, "role": role, "submitted_at": utc_timestamp()}
         entries = await self.entries(root)
-        if _quota(dict(entries), plan_hash, author) == "done":  # else its content would be kept in vain
+        if quota(dict(entries), plan_hash, author) == "done":  # else its content would be kept in vain
             await self._store.put(key, content, self._lifetime_s, principal=principal)
         return await self._change(_added, root, plan_hash, origin, self._lifetime_s)
 
@@ -189,12 +193,19 @@ def _live(state: Mapping[str, Any] | None, now: float) -> dict[str, Mapping[str,
     return {plan_hash: entry for plan_hash, entry in plans.items() if entry["until"] > now}
 
 
-def _quota(plans: Mapping[str, Mapping[str, Any]], plan_hash: str, author: str) -> Outcome:
+def quota(plans: Mapping[str, Mapping[str, Any]], plan_hash: str, author: str) -> Outcome:
+    """Return whether an author may submit this plan beside others, `done`; or the quota that is used up."""
     if plan_hash in plans:
         return "done"
-    if sum(entry["author"] == author for entry in plans.values()) >= PLANS_PER_AUTHOR:
+    own = sum(_payer(entry["author"]) == _payer(author) for entry in plans.values())
+    if own >= PLANS_PER_AUTHOR:
         return "author"
-    return "workspace" if len(plans) >= PLANS_AT_MOST else "done"
+    return "workspace" if len(plans) >= PLANS_AT_MOST and own >= SHARE else "done"
+
+
+def _payer(author: str) -> str:
+    """Return whose quota a plan counts against: unknown callers share one, as they begin sessions at will."""
+    return UNKNOWN if author.startswith(f"{UNKNOWN} ") else author
 
 
 def _kept(root: str, plans: Mapping[str, Mapping[str, Any]], now: float) -> Changed:
@@ -204,7 +215,7 @@ def _kept(root: str, plans: Mapping[str, Mapping[str, Any]], now: float) -> Chan
 
 def _added(state: Any, now: float, root: str, plan_hash: str, origin: Mapping[str, Any], lifetime_s: float) -> Changed:
     plans = _live(state, now)
-    outcome = _quota(plans, plan_hash, origin["author"])
+    outcome = quota(plans, plan_hash, origin["author"])
     if outcome != "done" or plan_hash in plans:
         return Changed(KEPT, outcome)
     return _kept(root, {**plans, plan_hash: {**origin, "clock": now, "until": now + lifetime_s, "approver": None}}, now)

@@ -1,4 +1,4 @@
-"""Now, for the wire and on the clock of the event loop; and new ids."""
+"""Now, for the wire, on the clock of the event loop, and on one that does not jump; and new ids."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import asyncio
 import os
 import random
 import time
-from functools import lru_cache
+from collections.abc import Callable
+from functools import cache, lru_cache
+from pathlib import Path
 
 
 def loop_time() -> float:
@@ -16,6 +18,32 @@ def loop_time() -> float:
     """
     loop = asyncio._get_running_loop()  # noqa: SLF001 - documented, and no exception where there is none
     return time.monotonic() if loop is None else loop.time()
+
+
+def elapsed_s() -> float:
+    """Return the seconds since the machine started, suspends included: a clock that nothing can set."""
+    return time.monotonic() if _BOOT_TIME is None else time.clock_gettime(_BOOT_TIME)
+
+
+_BOOT_TIME = getattr(time, "CLOCK_BOOTTIME", None)
+
+
+def steady_clock() -> Callable[[], float]:
+    """Return a clock that starts at the system time and ignores its jumps, in seconds since the epoch.
+
+    For whatever expires: an hour that the system time skips makes nothing an hour older.
+    """
+    ahead_s = time.time() - elapsed_s()
+    return lambda: elapsed_s() + ahead_s
+
+
+@cache
+def boot_id() -> str:
+    """Return what identifies this start of the machine, for all its processes; empty where that is unknown."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:  # not Linux
+        return ""
 
 
 def utc_timestamp(*, after_s: float = 0.0) -> str:

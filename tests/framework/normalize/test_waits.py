@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import time
+from datetime import UTC, datetime
+from email.utils import format_datetime
 
 import pytest
 from hypothesis import given, strategies as st
@@ -57,6 +59,21 @@ def test_a_date_without_a_zone_is_in_gmt_wherever_the_client_is(monkeypatch):
     finally:
         monkeypatch.undo()
         time.tzset()
+
+
+@pytest.mark.parametrize("ahead_s", [-3_600, 0, 3_600])
+@pytest.mark.parametrize("name", ["Retry-After", "X-RateLimit-Reset"])
+def test_a_point_in_time_is_one_of_the_clock_of_the_service(name, ahead_s):
+    theirs = NOW + ahead_s
+    value = format_datetime(datetime.fromtimestamp(theirs + 10, UTC), usegmt=True)
+    headers = {"Date": format_datetime(datetime.fromtimestamp(theirs, UTC), usegmt=True)}
+    for point in (value, str(theirs + 10)):
+        read = retry_after if name == "Retry-After" else reset_wait
+        assert read({**headers, name: point}) == 10.0
+
+
+def test_a_service_whose_date_cannot_be_read_counts_by_our_clock():
+    assert retry_after({"Retry-After": str(NOW + 10), "Date": "noon"}, now=NOW) == 10.0
 
 
 @pytest.mark.parametrize(

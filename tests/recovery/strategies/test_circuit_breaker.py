@@ -200,6 +200,16 @@ def test_a_break_is_no_longer_than_it_is_by_whosever_clock() -> None:
     assert admit(seen.state, 1_005.0, "me", 60.0, 0, 10.0, 5.0).answer[0] == "probe"
 
 
+def test_a_probe_has_no_more_time_than_it_has_by_whosever_clock() -> None:
+    """The probe began by a clock that was an hour ahead, and its process has died."""
+    state = {"name": "open", "era": 1, "until": 4_600.0, "break_s": 5.0, "probe": "", "held": 0, "window": []}
+    state = admit(state, 4_600.0, "dead", 60.0, 0, 10.0, 5.0).state
+    seen = admit(state, 1_000.0, "me", 1.0, 0, 10.0, 5.0)
+    assert seen.answer[:2] == ["wait", "half_open"]
+    assert admit(seen.state, 1_059.0, "me", 1.0, 0, 10.0, 5.0).answer[0] == "wait"
+    assert admit(seen.state, 1_060.0, "me", 1.0, 0, 10.0, 5.0).answer[0] == "probe"
+
+
 def test_a_cancelled_probe_gives_its_place_to_the_next_caller() -> None:
     async def main() -> None:
         tool = await opened(CircuitBreaker(open_s=30))

@@ -121,6 +121,14 @@ def test_no_span_of_time_ever_holds_more_than_the_limit(
         assert len([other for other in granted if at - period_s < other <= at]) <= limit
 
 
+def test_a_clock_that_was_set_back_keeps_nobody_waiting_longer_than_the_period() -> None:
+    """That of a Redis server, or of the replica of it that has taken over."""
+    state = take(None, 5_000.0, 1, 60.0, 1).state
+    refused = take(state, 1_400.0, 1, 60.0, 1)
+    assert refused.answer == [0, 60.0]
+    assert take(refused.state, 1_460.0, 1, 60.0, 1).answer == [1, 0.0]
+
+
 @pytest.mark.parametrize(
     ("limit", "wait_s"),
     [

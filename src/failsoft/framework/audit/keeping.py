@@ -5,12 +5,12 @@ from __future__ import annotations
 import filecmp
 import os
 import shutil
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from failsoft.framework.clock import steady_clock
 from failsoft.framework.safe.author_reports import logger
 
 _DAY_S = 86_400.0
@@ -23,7 +23,8 @@ class Keeping:
     """What is kept of a log beside its current file; by default everything.
 
     Args:
-        days: Files that were last written longer ago are not kept; None keeps them for ever.
+        days: Files that were last written longer ago are not kept; None keeps them for ever. The system time counts as
+            it was at the start, so that a jump of the clock removes no file that is young.
         bytes: Of more bytes the oldest files are not kept; None keeps them all.
         archive: The folder that files move to which are not kept; None deletes them.
         clock: The time in seconds since the epoch.
@@ -32,7 +33,7 @@ class Keeping:
     days: float | None = None
     bytes: int | None = None
     archive: Path | None = None
-    clock: Callable[[], float] = time.time
+    clock: Callable[[], float] = field(default_factory=steady_clock)
 
     @property
     def is_limited(self) -> bool:

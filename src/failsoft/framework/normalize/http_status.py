@@ -101,14 +101,14 @@ def retry_after(headers: Any, *, now: float | None = None) -> float | None:
 
     Args:
         headers: The response's headers, of any mapping type and case.
-        now: Seconds since the epoch; by default the current time.
+        now: Seconds since the epoch, where the response has no `Date`; by default the current time.
     """
     found = _lowered(headers)
     for name in _MILLISECONDS:
         wait = _number(found.get(name, ""))
         if wait is not None:
             return max(wait / 1000, 0.0)
-    return parse_wait(found.get("retry-after", ""), now=now)
+    return _wait(found, "retry-after", now)
 
 
 def reset_wait(headers: Any, *, now: float | None = None) -> float | None:
@@ -117,8 +117,19 @@ def reset_wait(headers: Any, *, now: float | None = None) -> float | None:
     Ask only where the limit is reached: some services send these headers with every response.
     """
     found = _lowered(headers)
-    waits = [parse_wait(found.get(name, ""), now=now) for name in _RESETS]
+    waits = [_wait(found, name, now) for name in _RESETS]
     return next((wait for wait in waits if wait is not None), None)
+
+
+def _wait(found: Mapping[str, str], name: str, now: float | None) -> float | None:
+    """Return the wait of a header; a point in time is one of the service's clock, which its `Date` tells."""
+    value = found.get(name)
+    if value is None:
+        return None
+    if "date" in found and (_number(value) or _EPOCH_S) >= _EPOCH_S:
+        theirs = _moment(found["date"][:_LENGTH_AT_MOST])
+        now = now if theirs is None else theirs
+    return parse_wait(value, now=now)
 
 
 def is_used_up(headers: Any) -> bool:
@@ -150,7 +161,8 @@ def parse_wait(value: Any, *, now: float | None = None) -> float | None:
     hours, minutes, seconds, millis = match.groups() if (match := _DURATION.fullmatch(text)) else (None,) * 4
     if hours or minutes or seconds or millis:
         return int(hours or 0) * 3600 + int(minutes or 0) * 60 + float(seconds or 0) + int(millis or 0) / 1000
-    return _date(text, now)
+    moment = _moment(text)
+    return None if moment is None else max(moment - now, 0.0)
 
 
 def _number(text: str) -> float | None:
@@ -161,7 +173,8 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _date(text: str, now: float) -> float | None:
+def _moment(text: str) -> float | None:
+    """Return what an HTTP date says, in seconds since the epoch."""
     from datetime import UTC  # noqa: PLC0415 - see below
     from email.utils import parsedate_to_datetime  # noqa: PLC0415 - 5 ms that only a dated answer pays for
 
@@ -169,7 +182,7 @@ def _date(text: str, now: float) -> float | None:
         date = parsedate_to_datetime(text)
         if date.tzinfo is None:
             date = date.replace(tzinfo=UTC)  # the form of asctime, in which HTTP knows no zone but GMT
-        return max(date.timestamp() - now, 0.0)
+        return date.timestamp()
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
 

@@ -17,6 +17,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
+from failsoft.framework.clock import boot_id
 from failsoft.framework.errors import IdempotencyInProgress, ToolError
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.safe.json_safe import json_safe
@@ -339,11 +340,10 @@ def _process(pid: int) -> str:
 def _machine() -> str:
     """Return an id of the current boot and process namespace; empty where unknown."""
     try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         namespace = str(Path("/proc/self/ns/pid").readlink())
     except OSError:  # not Linux: only the lease counts
         return ""
-    return f"{boot}:{namespace}".replace("/", "").replace("@", "")
+    return f"{boot_id()}:{namespace}".replace("/", "").replace("@", "") if boot_id() else ""
 
 
 def _started(pid: int) -> str | None:

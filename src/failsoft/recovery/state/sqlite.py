@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from failsoft.framework.clock import boot_id, elapsed_s
 from failsoft.framework.files import others_may_write, protected_files
 from failsoft.framework.state.backend import (
     NOTHING,
@@ -26,6 +27,7 @@ from failsoft.framework.state.backend import (
     Write,
 )
 from failsoft.recovery.state.sqlite_format import (
+    agreed_offset,
     is_busy,
     prepare,
     prepare_to_read,
@@ -85,10 +87,11 @@ class SqliteBackend:
         self._connection: sqlite3.Connection | None = None
         self._is_read_only, self._identity = False, (0, 0)
         self._swept_at = 0.0
+        self._ahead_s = time.time() - elapsed_s()
 
     def clock(self) -> float:
-        """Return the system time, which all processes of the machine share, in seconds."""
-        return time.time()
+        """Return the time in seconds that all users of the file share, and no jump of the system time changes."""
+        return elapsed_s() + self._ahead_s
 
     async def ping(self) -> None:
         """Open the file, if it is not open."""
@@ -96,27 +99,31 @@ class SqliteBackend:
 
     async def read(self, key: str) -> Held:
         """See `Backend`."""
-        return await self._run(lambda connection: _held(connection, key), writes=False)
+        return await self._run(lambda connection: _held(connection, key, self.clock()), writes=False)
 
     async def swap(self, key: str, version: str, write: Write) -> Held | None:
         """See `Backend`."""
         text = None if write.value is None else json.dumps(write.value)
 
         def look(connection: sqlite3.Connection) -> Held | None:
-            held = _held(connection, key)
+            held = _held(connection, key, self.clock())
             return None if held.version in {version, write.version} else held
 
         def work(connection: sqlite3.Connection) -> Held | None:
-            return _swapped(connection, key, version, write, text)
+            return _swapped(connection, key, version, write, text, self.clock())
 
         return await self._run(work, writes=True, look=look)
 
     async def find(self, prefix: str) -> list[Record]:
         """See `Backend`."""
-        now, found = time.time(), []
-        facts = (len(prefix), prefix, now)
-        rows = await self._run(lambda connection: connection.execute(_FIND, facts).fetchall(), writes=False)
-        for key, value, until in rows:
+        found: list[Record] = []
+
+        def rows(connection: sqlite3.Connection) -> tuple[list[Any], float]:
+            now = self.clock()
+            return connection.execute(_FIND, (len(prefix), prefix, now)).fetchall(), now
+
+        stored, now = await self._run(rows, writes=False)
+        for key, value, until in stored:
             with suppress(ValueError, RecursionError):
                 found.append(Record(key, json.loads(value), max(0.0, until - now)))
         return found
@@ -236,8 +243,8 @@ class SqliteBackend:
 
     def _sweep(self, connection: sqlite3.Connection) -> None:
         """Delete a batch of expired records every few seconds."""
-        now = time.time()
-        if 0.0 <= now - self._swept_at < _SWEEP_EVERY_S:
+        now = self.clock()
+        if now - self._swept_at < _SWEEP_EVERY_S:
             return
         expired = "SELECT key FROM record WHERE until <= ? ORDER BY until LIMIT ?"
         removed = connection.execute(f"DELETE FROM record WHERE key IN ({expired})", (now, _SWEPT_AT_ONCE)).rowcount  # noqa: S608 - no text from outside
@@ -272,11 +279,15 @@ class SqliteBackend:
         self._require_own()
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=_BUSY_MS / 1_000)
         try:
-            when_free(lambda: prepare(connection), time.monotonic() + self._patience_s)
+            when_free(lambda: self._prepare(connection), time.monotonic() + self._patience_s)
         except BaseException:
             connection.close()
             raise
         self._use(connection, is_read_only=False)
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        prepare(connection)
+        self._ahead_s = agreed_offset(connection, boot_id(), self._ahead_s, writes=True)
 
     def _open_to_read(self) -> bool:
         """Open a file that takes no writes, if possible without the files beside it; return whether that worked."""
@@ -289,6 +300,7 @@ class SqliteBackend:
                 continue
             try:
                 prepare_to_read(connection)
+                self._ahead_s = agreed_offset(connection, boot_id(), self._ahead_s, writes=False)
             except sqlite3.Error:
                 connection.close()
             else:
@@ -322,22 +334,23 @@ class SqliteBackend:
         return type(lost)(f"{self.path}: {lost}", fault=lost.fault)
 
 
-def _held(connection: sqlite3.Connection, key: str) -> Held:
-    row = connection.execute(_READ, (key, time.time())).fetchone()
+def _held(connection: sqlite3.Connection, key: str, now: float) -> Held:
+    row = connection.execute(_READ, (key, now)).fetchone()
     try:
         return Held(NOTHING, None) if row is None else Held(row[0], json.loads(row[1]))
     except (ValueError, RecursionError):
         return Held(row[0], UNREADABLE)
 
 
-def _swapped(connection: sqlite3.Connection, key: str, version: str, write: Write, text: str | None) -> Held | None:
-    now = time.time()
+def _swapped(
+    connection: sqlite3.Connection, key: str, version: str, write: Write, text: str | None, now: float
+) -> Held | None:
     row = connection.execute(_READ, (key, now)).fetchone()
     there = NOTHING if row is None else row[0]
     if there == write.version:  # this very write, whose answer was lost
         return None
     if there != version:
-        return _held(connection, key)
+        return _held(connection, key, now)
     if text is None:
         connection.execute("DELETE FROM record WHERE key = ?", (key,))
         return None

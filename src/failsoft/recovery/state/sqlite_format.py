@@ -104,6 +104,33 @@ def prepare_to_read(connection: sqlite3.Connection) -> None:
     connection.execute("SELECT version FROM record LIMIT 1").fetchone()
 
 
+def agreed_offset(connection: sqlite3.Connection, boot: str, ahead_s: float, *, writes: bool) -> float:
+    """Return how far the file's time is ahead of the time since this start of the machine, in seconds.
+
+    The first process of a start decides it by its system time, so that later jumps of that make no record older. A
+    version that does not know this table goes by the system time.
+
+    Args:
+        connection: The file.
+        boot: Which start it is; empty if that is unknown, and each process decides alone.
+        ahead_s: What this process takes the offset for.
+        writes: Whether the offset of the first process is noted.
+    """
+    if not boot:
+        return ahead_s
+    if writes:
+        connection.execute("CREATE TABLE IF NOT EXISTS clock (boot TEXT PRIMARY KEY, ahead_s REAL NOT NULL)")
+    elif not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'clock'").fetchone():
+        return ahead_s
+    wanted = "SELECT ahead_s FROM clock WHERE boot = ?"
+    row = connection.execute(wanted, (boot,)).fetchone()
+    if row is None and writes:
+        connection.execute("DELETE FROM clock WHERE boot <> ?", (boot,))
+        connection.execute("INSERT OR IGNORE INTO clock VALUES (?, ?)", (boot, ahead_s))
+        row = connection.execute(wanted, (boot,)).fetchone()
+    return ahead_s if row is None else float(row[0])
+
+
 def check_kind(connection: sqlite3.Connection) -> int:
     """Return the version of the file's format; 0 for an empty one.
 

@@ -2,9 +2,9 @@
 
 A state holds `name` (closed, open, half_open), `era` (incremented with each change of `name`; results of calls admitted
 in another era are ignored), `until` (open: when a probe is allowed; half-open: when the probe counts as lost),
-`break_s` (the current open time, doubled with each failed probe), `probe` (the token of the running probe), `held`
-(1: forced by an operator), and `window`: four numbers for each slot, its number, calls, failures and slow calls, the
-oldest slot first.
+`break_s` (the current open time, doubled with each failed probe), `probe` (the token of the running probe), `lease_s`
+(the time that it has), `held` (1: forced by an operator), and `window`: four numbers for each slot, its number, calls,
+failures and slow calls, the oldest slot first.
 """
 
 from __future__ import annotations
@@ -114,13 +114,15 @@ def admit(
     elif now < state["until"]:
         if state["name"] == "open" and state["until"] - now > state["break_s"] > 0:
             state["until"] = now + state["break_s"]  # opened by a replica whose clock is ahead
+        elif state["name"] == "half_open":
+            state["until"] = min(state["until"], now + state.get("lease_s", _YEAR_S))  # the same of a probe
         # The duration of a probe is unknown; suggest at most one second.
         wait_s = state["until"] - now
         answer = ("wait", wait_s if state["name"] == "open" else min(wait_s, 1.0))
     else:
         if state["name"] == "open":
             state["era"] += 1
-        state.update(name="half_open", probe=token, until=now + lease_s)
+        state.update(name="half_open", probe=token, until=now + lease_s, lease_s=lease_s)
         answer = ("probe", 0.0)
     return Changed(state, [answer[0], state["name"], state["era"], answer[1]], _kept_s(state, window_s, open_s))
 

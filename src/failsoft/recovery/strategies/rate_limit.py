@@ -117,7 +117,8 @@ def take(state: State | None, now: float, limit: int, period_s: float, cost: int
     taken: list[Any] = []
     for index in range(0, len(state["taken"]) if state else 0, 2):
         if state and state["taken"][index] > now - period_s:
-            taken += state["taken"][index : index + 2]
+            # A later time is that of a clock that was set back, or of a server that has taken over.
+            taken += [min(state["taken"][index], now), state["taken"][index + 1]]
     total = sum(taken[1::2])
     if total + cost > limit:
         wait_s, free = period_s, limit - total

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -52,6 +53,16 @@ class Shop(BaseTool):
             raise Unavailable(message="down", retry_after_seconds=600)
 
 
+class Patient(Shop):
+    """A shop whose breaker stays open until an operator closes it."""
+
+    @operation(read_only=True, recovery=[CircuitBreaker("stripe", min_calls=2, confidence=0.5, open_s=600)])
+    async def pay(self) -> None:
+        """Pay."""
+        if not self.is_up:
+            raise Unavailable(message="down", retry_after_seconds=600)
+
+
 @pytest.fixture
 def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     url = f"sqlite:{tmp_path / 'state.sqlite'}"
@@ -59,11 +70,11 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return url
 
 
-def shop(url: str) -> Shop:
+def shop(url: str, kind: type[Shop] = Shop) -> Shop:
     """Return the shop as a process of its own has it: with its own metrics, above the same store."""
     events = Events()
     state = open_state(url, events)
-    return Shop(runtime=Runtime(settings=Settings(), metrics=PrometheusRecorder(), events=events, state=state))
+    return kind(runtime=Runtime(settings=Settings(), metrics=PrometheusRecorder(), events=events, state=state))
 
 
 @asynccontextmanager
@@ -131,6 +142,27 @@ async def test_a_breaker_that_an_operator_holds_is_what_it_is_held_at(
     if code != 0:
         raise RuntimeError(code)
     assert state_in(text) == ["open"]
+
+
+async def test_a_change_of_a_breaker_is_counted_once_however_many_processes_see_it(url: str) -> None:
+    shops = [shop(url, Patient), shop(url, Patient), shop(url, Patient)]
+    for one in shops:
+        await one.pay()
+    for one in shops:
+        await opened(one)
+    for one in shops:
+        one.is_up = True
+    for command in ("reset", "open", "reset"):
+        assert await anyio.to_thread.run_sync(run, ["state", command, "stripe"]) == 0
+        for one in shops:
+            await one.pay()
+    counts: Counter[str] = Counter()
+    for one in shops:
+        assert isinstance(one.runtime.metrics, PrometheusRecorder)
+        for family in one.runtime.metrics.registry.collect():
+            counts.update({sample.labels["to"]: sample.value for sample in family.samples if "to" in sample.labels})
+        await one.runtime.state.close()
+    assert counts == {"open": 2, "half_open": 0, "closed": 2}
 
 
 async def test_there_is_a_metric_of_all_that_an_operator_has_to_watch(url: str) -> None:

@@ -113,6 +113,14 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or f'{one}s'}"
 
 
+def lasting(time_s: float) -> str:
+    """Return a time in its largest unit of which there are at least two (`90 s`, `36 h`)."""
+    for unit, unit_s in (("days", 86_400), ("h", 3_600), ("min", 60)):
+        if time_s >= 2 * unit_s:
+            return f"{time_s / unit_s:.0f} {unit}"
+    return f"{time_s:.0f} s"
+
+
 @contextmanager
 def waiting(what: str) -> Iterator[Callable[[float, float | None, str | None], None]]:
     """Show on a terminal what is waited for, after two seconds; what is yielded takes reports of its progress."""

@@ -18,9 +18,10 @@ from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.errors import ConfigurationError, ToolError, Unauthenticated, Unavailable
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.settings import Settings
-from failsoft.framework.state.backend import Backend, StoreLost
+from failsoft.framework.state.backend import Backend, StoreFault, StoreLost
+from failsoft.framework.state.memory import MemoryBackend
 from failsoft.framework.text import bounded
-from failsoft.recovery.state.store import backend_at
+from failsoft.recovery.state.store import backend_at, file_of
 from failsoft.server.sources import ToolSource, find_toolsets, not_set_up
 
 if TYPE_CHECKING:
@@ -31,6 +32,16 @@ T = TypeVar("T")
 _ANSWERS_WITHIN_S = 30.0
 _CALL_WITHIN_S = 3_600.0
 _TOKEN = "FAILSOFT_TOKEN"  # noqa: S105 - the name of a variable
+_STATE_URL, _DEFAULT_STORE = "FAILSOFT_STATE_URL", "sqlite:"
+_REPAIRS: dict[StoreFault, str] = {
+    "lost": "see that it runs and is reached from here",
+    "read_only": "let it take writes; a replica takes none",
+    "full": "give it more space, or forget records",
+    "busy": "try again; another process holds it",
+    "denied": "see who may use it: the owner and mode of the file, or the user and password in the address",
+    "loading": "try again once it has loaded its data",
+    "damaged": "repair it, or put a backup back: see `Backups` in the how-to page on deploying",
+}
 _KNOWN = frozenset({"app"})
 """The keys of `[tool.failsoft]`."""
 
@@ -202,35 +213,78 @@ class Target:
             raise error from raised
 
 
-def with_store(work: Callable[[Backend, str], Awaitable[T]], url: str | None = None) -> T:
+def with_store(work: Callable[[Backend, str], Awaitable[T]], url: str | None = None, *, makes: bool = False) -> T:
     """Run work over the state store of the servers, given with the prefix of shared keys, and return its result.
 
     The store is that of the URL, else the one that FAILSOFT_STATE_URL names, else the file of `failsoft serve` in the
-    user's state folder.
+    user's state folder. While no server has made that file, it counts as empty.
+
+    Args:
+        work: What is to be done.
+        url: The address of the store.
+        makes: Whether a file that is missing is made; else one that was named is refused.
 
     Raises:
         CONFIG_ERROR: There is no shared store, or it cannot be used.
     """
     settings = Settings.load()
-    if url is None:
-        url = settings.state_url.get_secret_value() if settings.state_url is not None else ""
-    found = backend_at(url or "sqlite:", prefix=settings.state_prefix, limit_s=max(1.0, settings.state_timeout_s))
+    named = _state_url(url)
+    found = backend_at(named, prefix=settings.state_prefix, limit_s=max(1.0, settings.state_timeout_s))
     if found is None:
         raise ConfigurationError(
             issue="FAILSOFT_STATE_URL is memory:, and other processes cannot look into a server's memory",
             resolution="set FAILSOFT_STATE_URL to what the server has; unset, it is the file of `failsoft serve`",
         )
     backend, prefix = found
+    if not makes and _is_missing(getattr(backend, "path", None)):
+        if named != _DEFAULT_STORE:
+            raise ConfigurationError(
+                issue=f"there is no state store at {store_place(url)}",
+                resolution=f"correct {_STATE_URL if url is None else '--state'}; a server makes the file at its start",
+            )
+        backend = MemoryBackend()
 
     async def run() -> T:
         try:
             return await work(backend, prefix)
         except StoreLost as lost:
-            raise ConfigurationError(issue=f"the state store cannot be used: {lost}") from lost
+            raise ConfigurationError(
+                issue=f"the state store at {store_place(url)} cannot be used: {_without_place(lost, url)}",
+                resolution=_REPAIRS[lost.fault],
+            ) from lost
         finally:
             await backend.close()
 
     return asyncio.run(run())
+
+
+def store_place(url: str | None = None) -> str:
+    """Return where the state store is that `with_store` uses: a file, or an address without user and password."""
+    named = _state_url(url)
+    if named.startswith("sqlite:"):
+        return str(file_of(named))
+    scheme, _, rest = named.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"
+
+
+def _state_url(url: str | None) -> str:
+    settings = Settings.load()
+    return url or (settings.state_url.get_secret_value() if settings.state_url is not None else "") or _DEFAULT_STORE
+
+
+def _is_missing(file: Path | None) -> bool:
+    try:
+        return file is not None and not file.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:  # the store says better what is wrong
+        return False
+
+
+def _without_place(lost: StoreLost, url: str | None) -> str:
+    """Return what is wrong with a store, with the word that metrics and logs have for it."""
+    reason = str(lost).removeprefix(f"{store_place(url)}: ")
+    return f"{reason} ({lost.fault})"
 
 
 async def audited(operation: str, *, tool: str = "", principal: str = "", **about: Any) -> None:
@@ -254,17 +308,17 @@ async def audited(operation: str, *, tool: str = "", principal: str = "", **abou
     seed = {"code": None, "error_code": None, "cause": None, "tool_name": operation}
     entry = {"event": "success", "effect": "applied", "timestamp": utc_timestamp(), "operation": operation}
     named = {"tool": tool} if tool else {}
-    await log.record({**seed, **entry, **named, "principal": principal or f"operator:{_user()}", **about})
+    await log.record({**seed, **entry, **named, "principal": principal or operator(), **about})
 
 
-def _user() -> str:
-    """Return the name of the user of this process, that behind `sudo` too."""
+def operator() -> str:
+    """Return who types this command, as audit entries and held breakers name it; the user behind `sudo` too."""
     try:
         name = getpass.getuser()
     except (KeyError, OSError):  # no such user, as in containers
         name = str(os.getuid())
     behind = os.environ.get("SUDO_USER")
-    return f"{name} ({behind})" if behind and behind != name else name
+    return f"operator:{name} ({behind})" if behind and behind != name else f"operator:{name}"
 
 
 def find_project(start: Path | None = None) -> ConfiguredProject | None:

@@ -94,6 +94,9 @@ class RecoveryEvent:
 class CircuitEvent:
     """The circuit breaker of a dependency changed its state, or was seen for the first time (`was` is None).
 
+    Of the processes that share a state store, the one that made a change publishes it; a change on the command line is
+    published by the first server that finds it.
+
     Args:
         dependency: The dependency that the breaker guards.
         state: `closed`, `open` or `half_open`.

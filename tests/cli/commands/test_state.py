@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from failsoft import BaseTool, CircuitBreaker, Runtime, Settings, operation
+from failsoft import BaseTool, CircuitBreaker, Runtime, Settings, Unavailable, operation
 from failsoft.events import Events
 from tests.doors import META_KEY, CallScope, open_state, run
 
@@ -18,6 +18,11 @@ class Shop(BaseTool):
     """A shop."""
 
     runs = 0
+
+    @operation(recovery=[CircuitBreaker("warehouse", min_calls=1, open_s=3_600)])
+    async def drop(self) -> None:
+        """Fail."""
+        raise Unavailable(message="down")
 
     @operation(recovery=[CircuitBreaker("stripe")])
     async def pay(self, amount: int) -> int:
@@ -60,7 +65,9 @@ def test_keys_and_breakers_are_listed_held_and_forgotten(url: str, capsys: pytes
     assert pay(url, "k2") == "CIRCUIT_OPEN"
     assert [entry["state"] for entry in listed(capsys, "stripe")] == ["open (held)"]
     assert run(["state", "list", "stripe"]) == 0
-    assert capsys.readouterr().out.splitlines()[0].split() == ["kind", "name", "state", "ends", "in", "size", "scope"]
+    assert capsys.readouterr().out.splitlines()[0].split() == [
+        *("kind", "name", "state", "age", "ends", "in", "size", "scope")
+    ]
     assert run(["state", "reset", "stripe"]) == 0
     assert pay(url, "k3") == 1
     assert run(["state", "forget", "key:*"]) == 0
@@ -100,3 +107,66 @@ def test_the_list_is_narrowed_and_says_what_each_record_takes(url: str, capsys: 
     capsys.readouterr()
     assert run(["state", "list"]) == 0
     assert "of the quota" in capsys.readouterr().out
+
+
+def test_an_open_breaker_shows_since_when_and_until_when(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    async def main() -> None:
+        events = Events()
+        tool = Shop(runtime=Runtime(settings=Settings(), events=events, state=open_state(url, events)))
+        while (await tool.drop()).error.code != "CIRCUIT_OPEN":  # type: ignore[union-attr]  # it always fails
+            pass
+        await tool.runtime.state.close()
+
+    asyncio.run(main())
+    (breaker,) = listed(capsys, "--kind", "breaker")
+    assert (breaker["state"], breaker["held_by"]) == ("open", None)
+    assert 3_000 < breaker["probe_in_s"] <= 3_600
+    assert 0 <= breaker["age_s"] < 600
+    assert run(["state", "list", "warehouse"]) == 0
+    assert "probe in 60 min" in capsys.readouterr().out
+    assert run(["state", "open", "warehouse"]) == 0
+    (held,) = listed(capsys, "warehouse")
+    assert (held["held_by"].split(":")[0], held["probe_in_s"]) == ("operator", None)
+
+
+def test_every_record_has_an_age(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert pay(url) == 1
+    assert {entry["kind"] for entry in listed(capsys) if not 0 <= entry["age_s"] < 600} == set()
+
+
+@pytest.mark.parametrize(
+    "words", [["state", "list"], ["state", "forget", "*"], ["state", "reset", "a"], ["find", "abcd"]]
+)
+@pytest.mark.parametrize("is_option", [False, True])
+def test_a_store_that_is_not_there_is_refused_and_not_made(
+    words: list[str],
+    is_option: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "typo" / "s.sqlite"
+    if is_option and words[0] == "find":
+        words = [*words, "--state", f"sqlite:{file}"]
+    else:
+        monkeypatch.setenv("FAILSOFT_STATE_URL", f"sqlite:{file}")
+    assert run(words) == 3
+    assert str(file) in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_default_store_is_searched_and_not_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    file = tmp_path / "failsoft" / "state.sqlite"
+    assert run(["state", "list"]) == 0
+    assert str(file) in capsys.readouterr().out
+    assert run(["find", "order-4711"]) == 3
+    assert str(file) in capsys.readouterr().err
+    assert not file.parent.exists()
+    assert pay(f"sqlite:{file}", "order-4711") == 1
+    assert run(["find", "order-4711"]) == 0
+    assert str(file) in capsys.readouterr().err
+    assert run(["find", "order-4712"]) == 1
+    assert str(file) in capsys.readouterr().err

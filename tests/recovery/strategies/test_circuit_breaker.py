@@ -194,9 +194,10 @@ def test_a_run_that_was_slow_counts_as_slow_however_it_ended() -> None:
 
 def test_a_break_is_no_longer_than_it_is_by_whosever_clock() -> None:
     """A replica whose clock is 300 seconds ahead has opened a circuit for 5 seconds."""
-    state = {"name": "open", "era": 1, "until": 1_305.0, "break_s": 5.0, "probe": "", "held": 0, "window": []}
+    state = {"name": "open", "since": 1_300.0, "era": 1, "until": 1_305.0, "break_s": 5.0, "probe": "", "held": ""}
+    state |= {"untold": "", "window": []}
     seen = admit(state, 1_000.0, "me", 60.0, 0, 10.0, 5.0)
-    assert seen.answer == ["wait", "open", 1, 5.0]
+    assert seen.answer == ["wait", "open", 1, 5.0, ""]
     assert admit(seen.state, 1_005.0, "me", 60.0, 0, 10.0, 5.0).answer[0] == "probe"
 
 

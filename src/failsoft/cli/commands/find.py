@@ -17,7 +17,7 @@ import typer
 from failsoft.cli.errors import usage
 from failsoft.cli.options import AsJson
 from failsoft.cli.screen import Screen
-from failsoft.cli.target import with_store
+from failsoft.cli.target import store_place, with_store
 from failsoft.framework.audit.reading import entries as audit_entries, segments
 from failsoft.framework.errors import ConfigurationError, NotFound
 from failsoft.framework.logs.log_output import as_fact
@@ -25,6 +25,7 @@ from failsoft.framework.settings import Settings
 from failsoft.framework.state.backend import Backend, Record
 from failsoft.framework.text import bounded, printable
 from failsoft.recovery.idempotency.keys import is_record_of
+from failsoft.recovery.state.store import default_file
 
 _IDS = ("error_id", "request_id", "trace_id", "idempotency_key")
 """The keys of log lines and audit entries that name a call; the last one is the name of its record."""
@@ -69,14 +70,17 @@ def find(
         typer.Option(metavar="PATH", help="An audit log; by default FAILSOFT_AUDIT_PATH. Can be given again."),
     ] = None,
     state: Annotated[
-        str | None, typer.Option(metavar="URL", help="The state store; by default FAILSOFT_STATE_URL.")
+        str | None,
+        typer.Option(
+            metavar="URL", help="The state store; by default FAILSOFT_STATE_URL, or else the file of `failsoft serve`."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print what logs, audit logs and the state store know of one call, in order.
 
     An error id is followed to the request that failed, and an idempotency key to every call with it. Logs are those of
-    the server, one JSON object a line (FAILSOFT_LOG_JSON); other lines are skipped.
+    the server, one JSON object a line (FAILSOFT_LOG_JSON); others are skipped. Standard error says what was searched.
 
     Examples:
       failsoft find 6f1d2c0a9b3e4d57 --log server.log
@@ -88,23 +92,27 @@ def find(
     settings = Settings.load()
     logs = log or []
     audits = audit or ([settings.audit_path] if settings.audit_path is not None else [])
-    has_state = state is not None or settings.state_url is not None
-    if not (logs or audits or has_state):
+    places = [str(path) for path in (*logs, *audits)]
+    named = "" if settings.state_url is None else settings.state_url.get_secret_value()
+    records: list[_Event] = []
+    if state is not None or (named != "memory:" if named else default_file().exists()):
+        records = _records(wanted, state)
+        places.append(store_place(state))
+    if not places:
         raise ConfigurationError(
-            issue="nothing to search in was named",
+            issue=f"nothing to search in was named, and the store of `failsoft serve` is not at {default_file()}",
             resolution="name a log with --log, or an audit log with --audit",
         )
-    records = _records(wanted, state) if has_state else []
     with TemporaryDirectory() as folder:
         files = [_rereadable(path, Path(folder)) for path in logs]
         events = _story({wanted, *(event.facts["idempotency_key"] for event in records)}, files, audits)
     found = [*sorted(events, key=lambda event: event.timestamp), *records]
     if not found:
-        searched = ", ".join([path.name for path in (*logs, *audits)] + ["the state store"] * has_state)
         raise NotFound(
-            message=f"Nothing is known of '{bounded(wanted)}' in {searched}.",
+            message=f"Nothing is known of '{bounded(wanted)}' in {', '.join(places)}.",
             operator_hint="failsoft find ID --log FILE, with the log of each replica",
         )
+    typer.echo(printable(f"searched: {', '.join(places)}"), err=True)
     screen = Screen()
     if as_json:
         screen.json([{"source": event.source, **event.facts} for event in found])

@@ -1,4 +1,9 @@
-"""`failsoft state`: Show and set breakers, budgets, keys and other records in the state store."""
+"""`failsoft state`: Show and set breakers, budgets, keys and other records in the state store.
+
+The store is the one that FAILSOFT_STATE_URL names, or else the file of `failsoft serve` in the user's state folder.
+Without that setting, a server with a single worker keeps its breakers, budgets and limits in memory, out of reach of
+this command; those of several workers are in the file, apart for each working folder: run this command in the server's.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +17,8 @@ from pydantic_core import to_json
 
 from failsoft.cli.errors import missing
 from failsoft.cli.options import AsJson, beginning
-from failsoft.cli.screen import Screen
-from failsoft.cli.target import audited, with_store
+from failsoft.cli.screen import Screen, lasting
+from failsoft.cli.target import audited, operator, store_place, with_store
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.settings import Settings
 from failsoft.framework.state.backend import Backend, Record, size_of
@@ -59,8 +64,8 @@ def list(  # noqa: A001 - the name of the command
 ) -> None:
     """List what is in the state store: breakers, budgets, limits, keys, sessions, plans.
 
-    The store is the one that FAILSOFT_STATE_URL names, or else the file of `failsoft serve` in the user's state folder.
-    Without that setting, a server with a single worker keeps its breakers in memory, and they are not listed.
+    `age` is how long ago a record was last written, and for how long a breaker has been in its state. An open breaker
+    shows when its next probe may run, or who holds it. See `failsoft state --help` for what is in the store.
 
     Examples:
       failsoft state list --kind key --state unknown
@@ -81,16 +86,19 @@ def list(  # noqa: A001 - the name of the command
     screen = Screen()
     if as_json:
         screen.json([entry.to_dict() for entry in entries])
-    elif entries:
-        rows = [
-            [entry.kind, entry.name, entry.state, f"{entry.expires_in_s:.0f} s", f"{entry.size_bytes} B", entry.scope]
-            for entry in entries
-        ]
-        screen.rows(["kind", "name", "state", "ends in", "size", "scope"], rows)
+        return
+    if entries:
+        screen.rows(["kind", "name", "state", "age", "ends in", "size", "scope"], [entry.row() for entry in entries])
         quota = Settings.load().state_quota_bytes
         screen.text(f"The caller with the most uses {fullest_bytes / quota:.1%} of the quota of {quota} bytes.")
     else:
         screen.text("nothing is kept" if name is None else printable(f"nothing is kept under '{name}'"))
+        for fact, value in wanted.items():
+            if value is not None and (
+                others := sorted({getattr(entry, fact).partition(" ")[0] for entry in found} - {""})
+            ):
+                screen.text(printable(f"--{fact} {value}: there are {', '.join(others)}"))
+    screen.text(f"store: {printable(store_place())}")
 
 
 def open(  # noqa: A001 - the name of the command
@@ -150,10 +158,10 @@ def _force(name: str, state: str, command: str, *, held: bool) -> None:
         keys = keys or [f"{prefix}breaker:{name}"]
         await audited(f"state {command}", facts={"name": name, "breakers": keys[:_NAMED_AT_MOST]})
         for key in keys:
-            await Steps(store).run(force, key, state, int(held), _WINDOW_S, _OPEN_S)
+            await Steps(store).run(force, key, state, operator() if held else "", 0, _WINDOW_S, _OPEN_S)
         return keys, note
 
-    forced, note = with_store(work)
+    forced, note = with_store(work, makes=held)
     for key in forced:
         Screen().text(printable(f"{key.rpartition('breaker:')[2]}: {'held ' if held else ''}{state}{note}"))
 
@@ -169,6 +177,8 @@ class _StoredKey:
         scope: The server, toolset and folder of a record; empty for shared state.
         value: The state or value.
         expires_in_s: The remaining time to live, in seconds.
+        age_s: How long ago it was written, or how long a breaker has been in its state, in seconds; None if unknown.
+        probe_in_s: How long an open breaker still refuses calls, in seconds; None for others, and while it is held.
     """
 
     key: str
@@ -177,15 +187,22 @@ class _StoredKey:
     scope: str
     value: Any
     expires_in_s: float
+    age_s: float | None
+    probe_in_s: float | None
 
     @classmethod
-    def of(cls, record: Record) -> _StoredKey:
-        """Return the entry of a record."""
+    def of(cls, record: Record, now: float) -> _StoredKey:
+        """Return the entry of a record, by the time of its store."""
         scope, _, rest = record.key.rpartition("/")
         kind, _, name = rest.partition(":")
         while not scope and ":" in name and (kind == "failsoft" or "@" in kind):  # prefixes of shared state
             kind, _, name = name.partition(":")
-        return cls(record.key, kind, name, scope, record.value, record.expires_in_s)
+        age_s, probe_in_s = record.age_s, None
+        if kind == "breaker" and isinstance(record.value, dict):
+            age_s = max(0.0, now - record.value.get("since", now))
+            if record.value.get("name") == "open" and not record.value.get("held"):
+                probe_in_s = max(0.0, record.value.get("until", now) - now)
+        return cls(record.key, kind, name, scope, record.value, record.expires_in_s, age_s, probe_in_s)
 
     @property
     def server(self) -> str:
@@ -202,19 +219,36 @@ class _StoredKey:
         """What it counts against a quota."""
         return size_of(self.key, to_json(self.value).decode())
 
+    @property
+    def held_by(self) -> str:
+        """Who holds a breaker where it is; empty for nobody."""
+        return str(self.value.get("held") or "") if self.kind == "breaker" and isinstance(self.value, dict) else ""
+
     def to_dict(self) -> dict[str, Any]:
         """Return the entry as `--json` prints it."""
         names = ("kind", "name", "scope", "server", "toolset", "state", "key", "size_bytes")
-        return {**{name: getattr(self, name) for name in names}, "expires_in_s": round(self.expires_in_s)}
+        times = {"expires_in_s": self.expires_in_s, "age_s": self.age_s, "probe_in_s": self.probe_in_s}
+        return {
+            **{name: getattr(self, name) for name in names},
+            **{name: None if time_s is None else round(time_s) for name, time_s in times.items()},
+            "held_by": self.held_by or None,
+        }
+
+    def row(self) -> Sequence[str]:
+        """Return the entry as a row of the table."""
+        ends = f"held by {self.held_by}" if self.held_by else lasting(self.expires_in_s)
+        if self.probe_in_s is not None:
+            ends = f"probe in {lasting(self.probe_in_s)}" if self.probe_in_s else "probe at the next call"
+        age = "-" if self.age_s is None else lasting(self.age_s)
+        return [self.kind, self.name, self.state, age, ends, f"{self.size_bytes} B", self.scope]
 
     @property
     def state(self) -> str:
         """The state in one word: the state of a breaker, or the phase of a key."""
         value = self.value if isinstance(self.value, dict) else {}
-        held = " (held)" if value.get("held") else ""
         if self.kind == "budget" and "tokens" in value:
             return f"{value['tokens']:g} tokens"
-        return f"{value.get('name') or value.get('phase') or ''}{held}"
+        return f"{value.get('name') or value.get('phase') or ''}{' (held)' if self.held_by else ''}"
 
     def is_named(self, name: str) -> bool:
         """Return whether a name is that of the record, `kind:name`, its key, or the idempotency key that a client sent.
@@ -228,4 +262,4 @@ class _StoredKey:
 
 
 async def _entries(store: Backend, _prefix: str = "") -> Sequence[_StoredKey]:
-    return [_StoredKey.of(record) for record in await store.find("")]
+    return [_StoredKey.of(record, store.clock()) for record in await store.find("")]

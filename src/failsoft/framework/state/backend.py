@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
@@ -23,6 +25,7 @@ WRONG_SHAPE = (LookupError, TypeError, ValueError, AttributeError)
 """What reading a value of another shape raises."""
 LEAST_BYTES = 256
 """What a record counts at least, since every store adds its own to it."""
+_VERSION = re.compile(r"[0-9a-f]{18}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,8 @@ class Write(NamedTuple):
     """A value to be swapped in.
 
     Args:
-        version: A token that no other write has: a repeat after a lost reply finds it and knows that it was done.
+        version: A token that no other write has, see `new_version`: a repeat after a lost reply finds it and knows that
+            it was done.
         value: A JSON value; None deletes the key.
         ttl_s: The time to live, in seconds.
         account: Whose quota the record counts against; None for state that counts against none.
@@ -90,11 +94,19 @@ class Write(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record: its key, its JSON value, and its remaining time to live in seconds."""
+    """One record.
+
+    Args:
+        key: Its key.
+        value: A JSON value.
+        expires_in_s: Its remaining time to live, in seconds.
+        age_s: How long ago it was last written, in seconds; None if its version does not say.
+    """
 
     key: str
     value: Any
     expires_in_s: float
+    age_s: float | None = None
 
 
 class StoreLost(PicklableError):
@@ -159,6 +171,25 @@ class Backend(Protocol):
 
     async def close(self) -> None:
         """Release files and connections; the next operation reopens them."""
+
+
+def new_version(now: float) -> str:
+    """Return a token for a write: 18 hex digits, of which the first 8 are its time in seconds.
+
+    Args:
+        now: The store's time in seconds.
+    """
+    return f"{int(now) & 0xFFFFFFFF:08x}{os.urandom(5).hex()}"
+
+
+def age_of(version: str, now: float) -> float | None:
+    """Return how long ago the write of a version was, in seconds; None for a token of another form.
+
+    Args:
+        version: The token of a write.
+        now: The store's time in seconds.
+    """
+    return max(0.0, now - int(version[:8], 16)) if _VERSION.fullmatch(version) else None
 
 
 def size_of(key: str, text: str) -> int:

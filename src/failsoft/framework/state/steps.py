@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +22,7 @@ from failsoft.framework.state.backend import (
     UnreadableValue,
     Write,
     WriteRefused,
+    new_version,
 )
 
 _TRIES = 100
@@ -205,7 +205,7 @@ def _applied(held: Held, batch: list[_Waiting], now: float) -> tuple[Write | Non
             account, may_grow = account or item.account, may_grow and item.may_grow
     if not is_new:
         return None, outcomes
-    return Write(os.urandom(9).hex(), value, ttl_s, account, may_grow), outcomes
+    return Write(new_version(now), value, ttl_s, account, may_grow), outcomes
 
 
 def _fault(error: Exception, value: Any) -> Exception:

@@ -32,6 +32,7 @@ from failsoft.framework.state.backend import (
     UnreadableValue,
     Write,
     WriteRefused,
+    age_of,
 )
 from failsoft.framework.text import newer_format
 from failsoft.recovery.state.redis_scripts import FORMAT, FULLEST, OF_FORMAT_1, SWAP, WRONG_TYPE
@@ -159,14 +160,15 @@ class RedisBackend:
         async def scan(redis: Redis) -> list[str]:
             return [name.decode(errors="surrogateescape") async for name in redis.scan_iter(match=pattern, count=1_000)]
 
+        await self.ping()  # tells the time, which ages are by
         names, found = sorted(set(await self._run(scan))), []
         for first in range(0, len(names), _FOUND_AT_ONCE):
             some = names[first : first + _FOUND_AT_ONCE]
             answers = await self._piped(partial(_ask_all, some))
             for name, raw, left_ms in zip(some, answers[::2], answers[1::2], strict=True):
-                held = await self._held(raw)
+                key, held = name.removeprefix(start), await self._held(raw)
                 if held.version != NOTHING and held.value is not UNREADABLE:
-                    found.append(Record(name.removeprefix(start), held.value, max(0, left_ms) / 1_000))
+                    found.append(Record(key, held.value, max(0, left_ms) / 1_000, age_of(held.version, self.clock())))
         return found
 
     async def fullest(self) -> int:

@@ -25,6 +25,7 @@ from failsoft.framework.state.backend import (
     Record,
     StoreLost,
     Write,
+    age_of,
 )
 from failsoft.recovery.state.sqlite_format import (
     agreed_offset,
@@ -42,7 +43,9 @@ _BATCH = 64
 _SWEEP_EVERY_S = 5.0
 _SWEPT_AT_ONCE = 1_000
 _READ = "SELECT version, CAST(value AS BLOB) FROM record WHERE key = ? AND until > ?"
-_FIND = "SELECT key, CAST(value AS BLOB), until FROM record WHERE substr(key, 1, ?) = ? AND until > ? ORDER BY key"
+_FIND = (
+    "SELECT key, CAST(value AS BLOB), until, version FROM record WHERE substr(key, 1, ?) = ? AND until > ? ORDER BY key"
+)
 _PUT = """
 INSERT INTO record (key, owner, value, until, version) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET value = excluded.value, until = excluded.until, version = excluded.version
@@ -123,9 +126,9 @@ class SqliteBackend:
             return connection.execute(_FIND, (len(prefix), prefix, now)).fetchall(), now
 
         stored, now = await self._run(rows, writes=False)
-        for key, value, until in stored:
+        for key, value, until, version in stored:
             with suppress(ValueError, RecursionError):
-                found.append(Record(key, json.loads(value), max(0.0, until - now)))
+                found.append(Record(key, json.loads(value), max(0.0, until - now), age_of(version, now)))
         return found
 
     async def fullest(self) -> int:

@@ -221,10 +221,9 @@ def backend_at(url: str | None, *, prefix: str, limit_s: float) -> tuple[Backend
     if url.startswith(_SQLITE):
         from failsoft.recovery.state.sqlite import SqliteBackend  # noqa: PLC0415 - sqlite3 is for those who use it
 
-        named = url.removeprefix(_SQLITE)
         # All servers of a user share this file, so keys of breakers and budgets include a hash of the working folder.
-        place = "" if named else "@" + hashlib.sha256(os.fsencode(os.path.realpath("."))).hexdigest()[:8]
-        return SqliteBackend(_file(named)), f"{prefix}{place}:"
+        place = "" if url != _SQLITE else "@" + hashlib.sha256(os.fsencode(os.path.realpath("."))).hexdigest()[:8]
+        return SqliteBackend(file_of(url)), f"{prefix}{place}:"
     try:
         from failsoft.recovery.state.redis import RedisBackend  # noqa: PLC0415 - an extra, and 100 ms
     except ImportError as error:
@@ -235,8 +234,9 @@ def backend_at(url: str | None, *, prefix: str, limit_s: float) -> tuple[Backend
     return RedisBackend(url, prefix=prefix, limit_s=limit_s), ""
 
 
-def _file(named: str) -> Path:
-    """Return the path in an address; `sqlite:///x` and `sqlite:/x` are the same file."""
+def file_of(url: str) -> Path:
+    """Return the path in the address of a file; `sqlite:///x` and `sqlite:/x` are the same."""
+    named = url.removeprefix(_SQLITE)
     if not named:
         return default_file()
     path = Path("/" + named.lstrip("/")) if named.startswith("///") else Path(named)

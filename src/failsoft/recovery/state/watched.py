@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 from collections.abc import Awaitable, Sequence
 from typing import TypeVar, get_args
@@ -12,7 +11,16 @@ from failsoft.framework.clock import loop_time
 from failsoft.framework.events import Events, StoreEvent, StoreLatencyEvent
 from failsoft.framework.logs.logs import log_store
 from failsoft.framework.safe.author_reports import logger
-from failsoft.framework.state.backend import Backend, Held, Record, StoreFault, StoreLost, UnreadableValue, Write
+from failsoft.framework.state.backend import (
+    Backend,
+    Held,
+    Record,
+    StoreFault,
+    StoreLost,
+    UnreadableValue,
+    Write,
+    new_version,
+)
 from failsoft.framework.state.store import StoreGauges
 
 T = TypeVar("T")
@@ -134,7 +142,7 @@ class WatchedBackend:
             pause_s = max(pause_s, min(_PAUSE_AT_MOST_S, 2 * pause_s))
             try:
                 held = await self.backend.read(self._probe)
-                written = Write(os.urandom(9).hex(), {"at": self.clock()}, _PROBED_S)
+                written = Write(new_version(self.clock()), {"at": self.clock()}, _PROBED_S)
                 overtaken = await self.backend.swap(self._probe, held.version, written)
             except StoreLost as lost:
                 self.fault = lost.fault

@@ -30,6 +30,8 @@ affected."""
 STATES: tuple[CircuitStateName, ...] = ("closed", "half_open", "open")
 _LEASE_S, _LEASE_AT_MOST_S = 60.0, 3_600.0
 _process = os.urandom(6).hex()
+_IN_CODE = "code of the server"
+"""Who holds a circuit that was not forced on the command line."""
 _numbers = itertools.count(1)
 
 
@@ -226,7 +228,7 @@ class Circuit:
         self._shown: CircuitStateName = "closed"
         self.passes = store.is_local
         if store.is_local:
-            self._enter("closed", 0, "made")
+            self._enter("closed", 0, "", "made")
 
     def succeeded(self) -> None:
         """Count a fast success while the circuit is closed."""
@@ -244,8 +246,8 @@ class Circuit:
             answer = self._store.change_now(admit, self._key, *arguments)
         else:
             answer = await self._ask(token, arguments)
-        verdict, state, era, wait_s = answer
-        self._enter(state, era, "a probe goes" if verdict == "probe" else "found so")
+        verdict, state, era, wait_s, was = answer
+        self._enter(state, era, was, "a probe goes" if verdict == "probe" else "an operator has set it")
         if verdict == "go":
             return self.current
         is_probe = verdict == "probe"
@@ -274,15 +276,15 @@ class Circuit:
 
     async def open(self) -> None:
         """Force the circuit open until `reset`: for maintenance."""
-        await self._force("open", held=True)
+        await self._force("open", _IN_CODE)
 
     async def close(self) -> None:
         """Force the circuit closed until `reset`: to override the breaker."""
-        await self._force("closed", held=True)
+        await self._force("closed", _IN_CODE)
 
     async def reset(self) -> None:
         """Return the circuit to automatic operation, closed and with an empty window."""
-        await self._force("closed", held=False)
+        await self._force("closed", "")
 
     async def view(self) -> CircuitView:
         """Return a snapshot of the circuit."""
@@ -301,10 +303,10 @@ class Circuit:
         """Ask a shared store for the state, whoever changed it."""
         self._shown = (await self.view()).state
 
-    async def _force(self, state: CircuitStateName, *, held: bool) -> None:
+    async def _force(self, state: CircuitStateName, held: str) -> None:
         self._collected = 0
-        name, era = await self._change(force, state, int(held), self.options.window_s, self.options.open_s)
-        self._enter(name, era, "by hand")
+        name, era, was = await self._change(force, state, held, 1, self.options.window_s, self.options.open_s)
+        self._enter(name, era, was, "by hand")
 
     async def _change(self, step: Callable[..., Changed], *arguments: Any) -> Any:
         if self._store.is_local:
@@ -349,22 +351,24 @@ class Circuit:
         self._collects_until = (math.floor(now / span_s) + 1) * span_s  # what is collected belongs to one slot
 
     def _judged(self, admission: CircuitAdmission, answer: Any) -> None:
-        state, era, _, calls, failed, slow = answer
+        state, era, _, calls, failed, slow, was = answer
         if state == "open" and calls:
             word, count = ("failed", failed) if failed >= slow else ("were slow", slow)
             reason = "the probe failed" if admission.token else f"{count} of {calls} calls {word}"
         else:
-            reason = "the probe succeeded" if admission.token and state == "closed" else "found so"
-        self._enter(state, era, reason)
+            reason = "the probe succeeded"
+        self._enter(state, era, was, reason)
 
-    def _enter(self, state: str, era: int, reason: str) -> None:
-        was, self.state = self.state, cast("CircuitStateName", state)
+    def _enter(self, state: str, era: int, was: str, reason: str) -> None:
+        """Note the state, and announce it if it is the first one, or this process is to announce that it changed."""
+        is_first, self.state = self.state is None, cast("CircuitStateName", state)
         self._shown = self.state
         if era != self.era:
             self.era, self._collected, self.current = era, 0, CircuitAdmission(era)
         self.passes = self._store.is_local and state == "closed"
-        if was != state and self._events.wants(CircuitEvent):
-            self._events.publish(CircuitEvent(dependency=self.dependency, state=self.state, was=was, reason=reason))
+        if (was or is_first) and self._events.wants(CircuitEvent):
+            before = cast("CircuitStateName | None", was or None)
+            self._events.publish(CircuitEvent(dependency=self.dependency, state=self.state, was=before, reason=reason))
 
 
 @functools.lru_cache(maxsize=16)

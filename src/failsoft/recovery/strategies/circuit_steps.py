@@ -1,10 +1,13 @@
 """Steps of a circuit breaker: its window, the Wilson bound, and how long it breaks.
 
-A state holds `name` (closed, open, half_open), `era` (incremented with each change of `name`; results of calls admitted
-in another era are ignored), `until` (open: when a probe is allowed; half-open: when the probe counts as lost),
-`break_s` (the current open time, doubled with each failed probe), `probe` (the token of the running probe), `lease_s`
-(the time that it has), `held` (1: forced by an operator), and `window`: four numbers for each slot, its number, calls,
-failures and slow calls, the oldest slot first.
+A state holds `name` (closed, open, half_open), `since` (when it got that name), `era` (incremented with each change of
+`name`; results of calls admitted in another era are ignored), `until` (open: when a probe is allowed; half-open: when
+the probe counts as lost), `break_s` (the current open time, doubled with each failed probe), `probe` (the token of the
+running probe), `lease_s` (the time that it has), `held` (who has forced it, or empty), `untold` (the name before a
+change that no server has announced), and `window`: four numbers for each slot, its number, calls, failures and slow
+calls, the oldest slot first.
+
+Steps answer with the name before a change that is to be announced, so that of all processes only one announces it.
 """
 
 from __future__ import annotations
@@ -26,8 +29,9 @@ _DAY_S: Final = 86_400.0
 _YEAR_S: Final = 365 * _DAY_S
 
 
-def _fresh(era: int) -> State:
-    return {"name": "closed", "era": era, "until": 0.0, "break_s": 0.0, "probe": "", "held": 0, "window": []}
+def _fresh(era: int, now: float) -> State:
+    state = {"name": "closed", "since": now, "era": era, "until": 0.0, "break_s": 0.0, "probe": "", "held": ""}
+    return {**state, "untold": "", "window": []}
 
 
 def _kept_s(state: State, window_s: float, open_s: float) -> float:
@@ -78,7 +82,7 @@ def _recent(window: list[Any], least: int) -> tuple[int, int, int]:
 
 
 def _opened(era: int, now: float, break_s: float) -> State:
-    return _fresh(era + 1) | {"name": "open", "until": now + break_s, "break_s": break_s}
+    return _fresh(era + 1, now) | {"name": "open", "until": now + break_s, "break_s": break_s}
 
 
 def admit(
@@ -90,7 +94,7 @@ def admit(
     window_s: float,
     open_s: float,
 ) -> Changed:
-    """Decide on one call; the answer is a verdict, the name, the era, and the wait in seconds.
+    """Decide on one call; the answer is a verdict, the name, the era, the wait in seconds, and the name to announce.
 
     The verdict is `go`, `probe`, `wait`, or `held` if an operator has forced the circuit open.
 
@@ -103,8 +107,9 @@ def admit(
         window_s: See `CircuitBreaker`.
         open_s: See `CircuitBreaker`.
     """
-    state = _fresh(0) if state is None else dict(state)
+    state = _fresh(0, now) | (state or {})
     answer: tuple[str, float]
+    was, state["untold"] = state["untold"], ""
     if state["name"] == "closed":
         if calls:
             _count(state, now, now, (calls, 0, 0), window_s)
@@ -121,10 +126,11 @@ def admit(
         answer = ("wait", wait_s if state["name"] == "open" else min(wait_s, 1.0))
     else:
         if state["name"] == "open":
-            state["era"] += 1
+            was = was or "open"
+            state.update(era=state["era"] + 1, since=now)
         state.update(name="half_open", probe=token, until=now + lease_s, lease_s=lease_s)
         answer = ("probe", 0.0)
-    return Changed(state, [answer[0], state["name"], state["era"], answer[1]], _kept_s(state, window_s, open_s))
+    return Changed(state, [answer[0], state["name"], state["era"], answer[1], was], _kept_s(state, window_s, open_s))
 
 
 def report(  # noqa: PLR0913, PLR0917 - as above
@@ -144,7 +150,7 @@ def report(  # noqa: PLR0913, PLR0917 - as above
     open_s: float,
     max_open_s: float,
 ) -> Changed:
-    """Record outcomes of calls; the answer is the name, the era, the wait, and the window's sums if it opened.
+    """Record outcomes; the answer is the name, era and wait, the window's sums if it opened, and the name to announce.
 
     Args:
         state: The state of the circuit.
@@ -163,8 +169,8 @@ def report(  # noqa: PLR0913, PLR0917 - as above
         open_s: See `CircuitBreaker`.
         max_open_s: See `CircuitBreaker`.
     """
-    state = _fresh(era) if state is None else dict(state)
-    sums = (0, 0, 0)
+    state = _fresh(era, now) | (state or {})
+    was, sums = state["name"], (0, 0, 0)
     if state["held"] or state["era"] != era:
         pass  # forced by an operator, or the calls were admitted before the last change
     elif state["name"] == "closed":
@@ -184,21 +190,42 @@ def report(  # noqa: PLR0913, PLR0917 - as above
             sums = (calls, failed, slow)
             state = _opened(era, now, min(max(open_s, max_open_s), max(open_s, 2.0 * state["break_s"])))
         else:
-            state = _fresh(era + 1)
+            state = _fresh(era + 1, now)
     wait_s = max(0.0, state["until"] - now) if state["name"] == "open" else 0.0
-    return Changed(state, [state["name"], state["era"], wait_s, *sums], _kept_s(state, window_s, open_s))
+    was = was if was != state["name"] else ""
+    return Changed(state, [state["name"], state["era"], wait_s, *sums, was], _kept_s(state, window_s, open_s))
 
 
-def force(state: State | None, now: float, name: str, held: int, window_s: float, open_s: float) -> Changed:  # noqa: ARG001 - as above
-    """Force a state with an empty window, held (1) or not; the answer is the name and the era."""
-    era = 0 if state is None else state["era"]
-    forced = _fresh(era + 1) | {"name": name, "held": held}
-    return Changed(forced, [name, era + 1], _kept_s(forced, window_s, open_s))
+def force(
+    state: State | None,
+    now: float,
+    name: str,
+    held: str,
+    is_told: int,
+    window_s: float,
+    open_s: float,
+) -> Changed:
+    """Set a state with an empty window; the answer is the name, the era, and the name to announce.
+
+    Args:
+        state: The state of the circuit.
+        now: The time in seconds.
+        name: The new name.
+        held: Who holds the circuit there; empty for nobody.
+        is_told: 1 if the caller announces the change; 0 if the first server to find it does.
+        window_s: See `CircuitBreaker`.
+        open_s: See `CircuitBreaker`.
+    """
+    state = _fresh(0, now) | (state or {})
+    was = state["untold"] or state["name"]
+    was = was if was != name else ""
+    forced = _fresh(state["era"] + 1, now) | {"name": name, "held": held, "untold": "" if is_told else was}
+    return Changed(forced, [name, forced["era"], was], _kept_s(forced, window_s, open_s))
 
 
 def peek(state: State | None, now: float, window_s: float) -> Changed:
     """Answer with the name, the era, the wait in seconds, and the window's calls, failures and slow calls."""
-    state = _fresh(0) if state is None else dict(state)
+    state = _fresh(0, now) | (state or {})
     sums = _count(state, now, now, (0, 0, 0), window_s)
     wait_s = max(0.0, state["until"] - now) if state["name"] == "open" else 0.0
     return Changed(KEPT, [state["name"], state["era"], wait_s, *sums])

@@ -10,7 +10,8 @@ from urllib.parse import quote, unquote
 
 from typing_extensions import TypedDict, Unpack
 
-from failsoft.framework.call.operation import Offer, OfferOptions, check_options
+from failsoft.framework.arguments.schemas import check_options
+from failsoft.framework.call.operation import Offer, OfferOptions
 
 _VARIABLE = re.compile(r"\{(\+?)([A-Za-z_][A-Za-z0-9_]*)\}")
 

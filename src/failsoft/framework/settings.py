@@ -236,8 +236,7 @@ class ToolsetSettings(EnvironmentSettings):
     """Subclass it with a field for each setting and name the subclass in the toolset: `Settings = ShopSettings`.
 
     A field `limit` of a toolset named `shop` is read from `FAILSOFT_SHOP_LIMIT`. Give each field a `description`, and
-    its bounds: `failsoft doctor` and the settings page show them. Values given as
-    keywords take precedence over the environment.
+    its bounds: `failsoft doctor` and the settings page show them. Keywords take precedence over the environment.
 
     Raises:
         CONFIG_ERROR: A value is not usable, or there is no such setting.

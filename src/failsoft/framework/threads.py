@@ -15,9 +15,10 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from failsoft.framework.errors import Overloaded
+from failsoft.framework.errors import ConfigurationError, Overloaded
 from failsoft.framework.safe.author_reports import logger, tell_later
 
 pools: weakref.WeakSet[ThreadPool] = weakref.WeakSet()
@@ -252,3 +253,35 @@ async def _run(function: Callable[..., Awaitable[None]], arguments: tuple[Any, .
     error = await tell_later(send())
     if error is not None:
         logger.opt(exception=error).debug("A progress report could not be sent")
+
+
+_moving = threading.Lock()
+"""Held while a toolset moves to another event loop, which may run in another thread."""
+
+
+@dataclass(slots=True)
+class LoopUse:
+    """The event loop of a toolset's calls, and how many of them it runs; at first one."""
+
+    loop: asyncio.AbstractEventLoop
+    calls: int = 1
+
+
+def use_on(loop: asyncio.AbstractEventLoop, tool: Any) -> LoopUse:
+    """Move a toolset to this event loop, and count a call.
+
+    Its locks, queues and caches belong to the loop of its calls, unless that was stopped or closed in their middle.
+
+    Raises:
+        CONFIG_ERROR: The toolset has calls on another event loop.
+    """
+    with _moving:
+        use: LoopUse | None = tool.loop_use
+        if use is not None and use.calls and use.loop.is_running():
+            raise ConfigurationError(
+                issue=f"the toolset '{tool.name}' is in use on another event loop",
+                resolution="make a toolset for each event loop, or make its calls on one of them",
+                effect="none",
+            )
+        tool.loop_use = use = LoopUse(loop)
+    return use

@@ -203,6 +203,7 @@ class CallTold:
         failed_reference: The argument whose look-up found nothing.
         governance: Session, role and plan, once the toolset has determined them.
         audit_facts: The facts passed to `audit`.
+        consent: What a person who was asked has consented to; empty without a consent.
     """
 
     warnings: tuple[str, ...] = ()
@@ -214,6 +215,7 @@ class CallTold:
     failed_reference: FailedReference | None = None
     governance: Governance | None = None
     audit_facts: Mapping[str, Any] | None = None
+    consent: str = ""
 
 
 NOTHING_TOLD = CallTold()

@@ -15,7 +15,7 @@ from failsoft.framework.arguments.marks import under_own_names
 from failsoft.framework.call import META_KEY, NO_SCOPE, CallScope
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Chain, Link, Recovery, assemble, connect
-from failsoft.framework.call.checks import check, checks_of, reviews_of, validate
+from failsoft.framework.call.checks import check, checks_of, confirm, reviews_of, validate
 from failsoft.framework.call.operation import Operation, located
 from failsoft.framework.call.run import invoke, observe, recover
 from failsoft.framework.call.time_limits import deadline, inherit, inherited_deadline, nested
@@ -81,6 +81,8 @@ class BoundOperation(Generic[P, R_co]):
         self.atomic = declaration.atomic
         self.marks_effects = declaration.effects
         self.open_world = declaration.open_world
+        may_destroy = self.destructive or (self.destructive is None and not self.read_only)
+        self.needs_consent = declaration.confirm is True or bool(declaration.confirm and may_destroy)
         self.verify_with = tool.verifier_of(declaration)
         self.function = declaration.function
         self.is_async = declaration.is_async
@@ -210,6 +212,8 @@ class BoundOperation(Generic[P, R_co]):
         if engine is not None:
             recovery = self._recovery_by(engine, timeout_s)
             links += [Link("recover", recover(engine), "recover"), *recovery.links]
+        if self.needs_consent:
+            links.append(Link("confirm", confirm(checks), "confirm"))
         if checks:
             links.append(Link("check", check(checks), "check"))
         assembled = assemble(links, (*tool.runtime.middleware, *tool.middleware))

@@ -26,6 +26,7 @@ from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import bounded
 
 if TYPE_CHECKING:
+    from failsoft.framework.asking.waiting import Asked
     from failsoft.framework.call.bound import BoundOperation, Toolbox
 
 _ANSWER_S, _ANSWER_RATIO = 0.25, 0.05
@@ -53,6 +54,10 @@ class Call(CallContext):
         arguments: The validated arguments, as the handler gets them.
         handler: The function to run in place of the operation's, if one was given.
         loop: The event loop of the call, set when its deadline starts or its key is claimed.
+        outer: The call whose handler made it; not set without one.
+        forked_from: The call that it is a concurrent run of.
+        asked: The question to a person, on the outermost call; not set without one.
+        has_begun_below: Set if a call that its handler made may have changed something.
         inherited_until: The deadline of the parent call, on the event loop's clock in seconds.
         expired: The number of expired time limits around the current run; above 0 nothing more may be started in it.
         runs_above: The further runs that the caller allows, shared with its other calls; None without a bound.
@@ -73,39 +78,11 @@ class Call(CallContext):
     """
 
     __slots__ = (
-        "_last_progress",
-        "_origin",
-        "_request_id",
-        "_runs",
-        "_typed",
-        "arguments",
-        "attempt",
-        "bound",
-        "deadline",
-        "effect_so_far",
-        "effects_begun",
-        "error",
-        "expired",
-        "handler",
-        "handler_done",
-        "idempotency_key",
-        "idempotent",
-        "inherited_until",
-        "is_counted",
-        "is_retried_below",
-        "is_running",
-        "loop",
-        "params",
-        "raised",
-        "read_only",
-        "record",
-        "refused",
-        "retry_point",
-        "runs_above",
-        "scope",
-        "started_at",
-        "thread_over",
-        "told",
+        *("_last_progress", "_request_id", "_runs", "_typed", "arguments", "asked", "attempt", "bound"),
+        *("deadline", "effect_so_far", "effects_begun", "error", "expired", "forked_from", "handler"),
+        *("handler_done", "has_begun_below", "idempotency_key", "idempotent", "inherited_until", "is_counted"),
+        *("is_retried_below", "is_running", "loop", "outer", "params", "raised", "read_only", "record", "refused"),
+        *("retry_point", "runs_above", "scope", "started_at", "thread_over", "told"),
     )
 
     tool: str = _of("bound", "tool_name")
@@ -117,6 +94,9 @@ class Call(CallContext):
     documents_processed: int | None = _told("documents_processed")
     governance: Governance | None = _told("governance")
     retry_point: Callable[[Call], Awaitable[Any]]
+    outer: Call
+    asked: Asked
+    has_begun_below: bool
 
     def __init__(
         self,
@@ -149,7 +129,7 @@ class Call(CallContext):
         self.error: ToolError | None = None
         self.refused: ToolError | None = None
         self._typed: tuple[BaseException, ToolError] | None = None
-        self._origin: Call | None = None
+        self.forked_from: Call | None = None
         self.started_at = time.perf_counter()
 
     @property
@@ -233,8 +213,8 @@ class Call(CallContext):
 
     @override
     def report_progress(self, done: float, total: float | None = None, message: str | None = None) -> Reported:
-        if self._origin is not None:
-            return self._origin.report_progress(done, total, message)
+        if self.forked_from is not None:
+            return self.forked_from.report_progress(done, total, message)
         reporter = self.scope.report_progress
         last = getattr(self, "_last_progress", None)
         if reporter is None or not math.isfinite(done) or (last is not None and done <= last):
@@ -328,7 +308,7 @@ class Call(CallContext):
         if self.told is not NOTHING_TOLD:
             made.told = copy.copy(self.told)
         made.is_counted = number > 0 or self.is_counted
-        made._origin = self  # noqa: SLF001 - of a copy of this call
+        made.forked_from = self
         made.attempt = self.attempt + number
         return made
 

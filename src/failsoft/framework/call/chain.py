@@ -35,6 +35,7 @@ PLACES = (
     "cache",
     "fallback",
     "recover",
+    "confirm",
     "hedge",
     "breaker",
     "bulkhead",

@@ -1,25 +1,24 @@
-"""What stands before the handler: `validate` for the arguments, `check` for references and the author's checks."""
+"""What stands before the handler: `validate` for the arguments, `check` for references and checks, `confirm`."""
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-import threading
 from asyncio import get_running_loop
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from failsoft.framework.answer.candidates import FailedReference
 from failsoft.framework.arguments.marks import NameKind, Parameter, under_own_names
 from failsoft.framework.arguments.wording import unresolved
+from failsoft.framework.asking.consent import consent_to, require_consent
 from failsoft.framework.call import CallContext
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Proceed, Step
 from failsoft.framework.call.operation import Operation
-from failsoft.framework.errors import ConfigurationError, InvalidParameter, ToolError
-from failsoft.framework.threads import runs_on_loop
+from failsoft.framework.errors import InvalidParameter, ToolError
+from failsoft.framework.threads import runs_on_loop, use_on
 
 if TYPE_CHECKING:
     from failsoft.framework.call.toolset import BaseTool
@@ -90,6 +89,32 @@ async def _in_thread(call: Call, works: Sequence[Callable[[], Any]]) -> None:
 
     while (verdict := await call.bound.threads.run(run)) is not None:
         await verdict
+
+
+def confirm(checks: Sequence[Check]) -> Step:
+    """Return the link that lets a call go on only with the consent of the person who uses the client.
+
+    The person is asked once the checks have passed; they run again before the handler. The consent is to the arguments
+    that were shown, however often they run, and not to those that a strategy makes of them.
+
+    Raises:
+        APPROVAL_REQUIRED: The person did not consent, or cannot be asked; nothing was changed.
+    """
+
+    async def step(call: Call, proceed: Proceed) -> Any:
+        to_arguments = consent_to(call.arguments)
+        if call.told.consent == to_arguments:
+            return await proceed(call)
+        await run_checks(checks, call)
+        if call.read_only and call.bound.declaration.confirm is not True:
+            return await proceed(call)
+        receipt = await require_consent(call)
+        call.tell(consent=to_arguments)
+        value = await proceed(call)
+        call.recovered(replace(receipt, attempts=call.attempt))
+        return value
+
+    return step
 
 
 _NEVER_POSITIONAL = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
@@ -252,18 +277,6 @@ def _review(method: Callable[..., Any], tool: BaseTool) -> Callable[[Call, Any],
     return review
 
 
-_moving = threading.Lock()
-"""Held while a toolset moves to another event loop, which may run in another thread."""
-
-
-@dataclass(slots=True)
-class LoopUse:
-    """The event loop of a toolset's calls, and how many of them it runs; at first one."""
-
-    loop: asyncio.AbstractEventLoop
-    calls: int = 1
-
-
 def validate(joined: Sequence[Check] = ()) -> Step:
     """Return the link that validates the arguments, and counts the calls that the toolset's event loop runs.
 
@@ -285,7 +298,7 @@ def validate(joined: Sequence[Check] = ()) -> Step:
         if use is not None and use.loop is loop:
             use.calls += 1
         else:
-            use = _use_on(loop, call)
+            use = use_on(loop, bound.tool)
         try:
             arguments = bound.arguments
             aliases = arguments.aliases
@@ -308,27 +321,6 @@ def validate(joined: Sequence[Check] = ()) -> Step:
             use.calls -= 1
 
     return step
-
-
-def _use_on(loop: asyncio.AbstractEventLoop, call: Call) -> LoopUse:
-    """Move the toolset of a call to this event loop, and count the call.
-
-    Its locks, queues and caches belong to the loop of its calls, unless that was stopped or closed in their middle.
-
-    Raises:
-        CONFIG_ERROR: The toolset has calls on another event loop.
-    """
-    tool = call.bound.tool
-    with _moving:
-        use = tool.loop_use
-        if use is not None and use.calls and use.loop.is_running():
-            raise ConfigurationError(
-                issue=f"the toolset '{call.tool}' is in use on another event loop",
-                resolution="make a toolset for each event loop, or make its calls on one of them",
-                effect="none",
-            )
-        tool.loop_use = use = LoopUse(loop)
-    return use
 
 
 async def _faults(call: Call, refused: InvalidParameter, checks: Sequence[Check]) -> list[Violation]:

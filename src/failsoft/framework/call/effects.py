@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
+from failsoft.framework.asking.waiting import asked_in
 from failsoft.framework.call import NO_SCOPE, CallScope
 from failsoft.framework.errors import ConfigurationError, IdempotencyOutcomeUnknown, ToolError
 from failsoft.framework.events import EffectEvent
@@ -241,6 +242,8 @@ class DetachedCalls:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
+            if (asked := asked_in(call)) is not None:
+                asked.stop()
             if not task.done() and not call.effects_begun and call.scope.cancels():
                 task.cancel()
                 await asyncio.wait([task])

@@ -7,19 +7,29 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, Protocol, TypeAlias, cast, get_type_hints, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    Literal,
+    Protocol,
+    TypeAlias,
+    cast,
+    get_type_hints,
+    overload,
+)
 
 from typing_extensions import ParamSpec, TypedDict, TypeVar, Unpack
 
 from failsoft.framework.answer.result import Result
 from failsoft.framework.arguments.json_schema import JsonSchemaArguments
 from failsoft.framework.arguments.marks import Parameter
-from failsoft.framework.arguments.schemas import check_tool_name
+from failsoft.framework.arguments.schemas import check_options, check_tool_name
 from failsoft.framework.arguments.signature import SignatureArguments, read_parameters
 from failsoft.framework.call import CallContext
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.errors.corrections import closest_name
 
 if TYPE_CHECKING:
     from failsoft.framework.call.bound import BoundOperation
@@ -63,6 +73,7 @@ class Options(OfferOptions, total=False):
     open_world: bool | None
     verify_with: str | None
     recovery: Sequence[RecoveryStrategy | PlacedStrategy] | None
+    confirm: bool | Literal["when destructive"]
 
 
 class Operation(Generic[P, R_co]):
@@ -94,6 +105,7 @@ class Operation(Generic[P, R_co]):
         self.verify_with = options.get("verify_with")
         self.timeout = options.get("timeout")
         self.recovery = options.get("recovery")
+        self.confirm = options.get("confirm", False)
         self.input_schema = input_schema
         self.is_async = inspect.iscoroutinefunction(function)
         self.checks: list[Callable[..., Any]] = []
@@ -109,6 +121,9 @@ class Operation(Generic[P, R_co]):
         is_number = isinstance(timeout, (int, float)) and not isinstance(timeout, bool)
         if timeout is not None and not (is_number and timeout > 0):
             msg = f"{self.function.__qualname__}: timeout is a number of seconds above 0, not {timeout!r}"
+            raise TypeError(msg)
+        if self.confirm not in (False, True, "when destructive"):
+            msg = f"{self.function.__qualname__}: confirm is True, False or 'when destructive', not {self.confirm!r}"
             raise TypeError(msg)
         if self.effects and self.read_only:
             msg = f"{self.function.__qualname__} is read_only, so it has no effects to mark; remove effects=True"
@@ -225,19 +240,6 @@ def _check_handler(function: Any) -> None:
         raise TypeError(msg)
 
 
-def check_options(decorator: str, options: Mapping[str, Any], known: Sequence[str]) -> None:
-    """Reject an option that a decorator does not have.
-
-    Raises:
-        TypeError: With the closest name.
-    """
-    for unknown in options:
-        if unknown not in known:
-            closest = closest_name(unknown, known)
-            msg = f"{decorator} has no option '{unknown}'" + (f"; did you mean '{closest}'?" if closest else "")
-            raise TypeError(msg)
-
-
 @contextmanager
 def located(function: Any) -> Iterator[None]:
     """Note on an error about a declaration which method it is, and in which file and line."""
@@ -320,6 +322,10 @@ def operation(
             - `timeout`: The time limit of the whole call in seconds, above 0; by default that of the settings.
             - `recovery`: The strategies of this operation, which replace the runtime's; an empty list disables
               recovery.
+            - `confirm`: The person who uses the client has to allow each call; one that nobody allows, or where nobody
+              can be asked, fails with APPROVAL_REQUIRED. `"when destructive"`: only of operations that say
+              `destructive=True`, or neither that nor `read_only`, unless a check sets `call.read_only`. The outcome of
+              an earlier call, by its key or from a cache, is given without a question.
 
     Raises:
         TypeError: There is no such option, the name is not allowed in MCP, the time-out is not above 0, or `effects`

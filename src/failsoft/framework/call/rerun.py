@@ -87,11 +87,6 @@ def effect_of_failed_run(call: Call, raised: BaseException) -> Effect:
     return effect_of_run(run)
 
 
-def may_start_over(call: Call) -> bool:
-    """Return whether the running handler may be given up and run again from its beginning: it has begun no effect."""
-    return call.read_only or call.effects_begun == 0
-
-
 @dataclass(slots=True)  # a named tuple takes ten times as long to read
 class Facts:
     """What is known of a failed call when its handler may be run once more, or the caller may send it once more.

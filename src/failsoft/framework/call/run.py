@@ -28,13 +28,13 @@ from failsoft.framework.answer.narrowing import too_large
 from failsoft.framework.answer.response import Failed, Metadata, Success, ToolResponse
 from failsoft.framework.answer.result import reported_failure
 from failsoft.framework.asking import AwaitingAnswer, awaiting_in, has_no_outcome
+from failsoft.framework.asking.waiting import may_start_over
 from failsoft.framework.call import META_KEY, CallScope
 from failsoft.framework.call.audited import abandoned, note_left, recorded, success_refused
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Proceed, RecoveryEngine, Step
 from failsoft.framework.call.explain import explain
 from failsoft.framework.call.next_step import after_repeats, begun, choose, confirm, remember
-from failsoft.framework.call.rerun import may_start_over
 from failsoft.framework.call.time_limits import current_call
 from failsoft.framework.errors import BadOutput, Overloaded, ReportedFailure, ToolError, ToolSystemError
 from failsoft.framework.events import AttemptEvent, AttemptResult, Outcome

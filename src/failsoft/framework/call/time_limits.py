@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from failsoft.framework.asking.waiting import stood_still_s
 from failsoft.framework.call.rerun import RunsLeft
 from failsoft.framework.clock import loop_time
 from failsoft.framework.errors import DeadlineExceeded
@@ -51,7 +52,7 @@ def inherit(call: Call) -> Call | None:
         return None
     outer = running_call()
     if outer is not None:
-        call.runs_above = outer.runs
+        call.outer, call.runs_above = outer, outer.runs
         if (remaining_s := outer.remaining_s()) is not None:
             _end_by(loop_time() + remaining_s, call)
     if isinstance(received, Mapping):
@@ -81,6 +82,8 @@ def _number(value: Any, divisor: int = 1) -> float | None:
 async def nested(outer: Call, call: Call, calling: Awaitable[ToolResponse[Any]]) -> Any:
     """Run a call made by a handler, and record its failure on the outer call."""
     response = await calling
+    if call.attempt and not call.read_only:
+        outer.has_begun_below = True
     if response.error is not None:
         outer.failed_below(response.error.exception, was_retried=call.runs.taken > 0)
     return response
@@ -98,7 +101,7 @@ class TimeLimit:
         at: The time of expiry, on the event loop's clock, in seconds.
     """
 
-    __slots__ = ("_before", "_call", "_task", "_timer", "has_run_out")
+    __slots__ = ("_at", "_before", "_began", "_call", "_loop", "_task", "_timer", "has_run_out")
 
     def __init__(self, call: Call, at: float) -> None:
         task = asyncio.current_task()
@@ -109,7 +112,9 @@ class TimeLimit:
         self._call = call
         self._task = task
         self._before = task.cancelling()
-        self._timer = asyncio.get_running_loop().call_at(at, self._run_out)
+        self._loop, self._at = asyncio.get_running_loop(), at
+        self._began = self._loop.time()
+        self._timer = self._loop.call_at(at, self._run_out)
 
     def close(self, raised: BaseException | None = None) -> bool:
         """Stop the timer; call it once, however the part ended.
@@ -127,6 +132,13 @@ class TimeLimit:
         return is_due_to_limit(self._task, self._before, raised)
 
     def _run_out(self) -> None:
+        if self._timer.cancelled():  # closed while a person was asked
+            return
+        at = self._at + stood_still_s(self._call, self._began, self._run_out)
+        if at > self._loop.time():
+            if at < math.inf:
+                self._timer = self._loop.call_at(at, self._run_out)
+            return
         self.has_run_out = True
         self._call.expired += 1
         self._task.cancel()
@@ -176,7 +188,8 @@ async def run_with_reserve(call: Call, proceed: Proceed, reserve_s: float) -> An
     try:
         return await run_until(call, proceed, until, round((call.bound.timeout_s or 0.0) - reserve_s, 6))
     finally:
-        call.deadline = end
+        if call.deadline is not None:
+            call.deadline += reserve_s
 
 
 def deadline(limit_s: float) -> Step:
@@ -204,7 +217,7 @@ def deadline(limit_s: float) -> Step:
         cancelled_before = task.cancelling()
         mine = watch
         if mine is None or mine.loop is not loop:
-            mine = watch = _DeadlineTimer(loop)  # the timer of another loop continues for its own calls
+            mine = watch = _DeadlineTimer(loop, limit_s)  # the timer of another loop continues for its own calls
         call.loop, call.deadline = loop, loop.time() + limit_s
         mine.begin(call, task, call.deadline)
         try:
@@ -250,31 +263,36 @@ class _DeadlineTimer:
 
     Args:
         loop: The event loop of the calls.
+        limit_s: Their limit, in seconds.
     """
 
-    __slots__ = ("_is_set", "loop", "under_way")
+    __slots__ = ("_limit_s", "_timer", "loop", "under_way")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
+    def __init__(self, loop: asyncio.AbstractEventLoop, limit_s: float) -> None:
+        self.loop, self._limit_s = loop, limit_s
         self.under_way: dict[Call, tuple[float, asyncio.Task[Any]]] = {}
-        self._is_set = False
+        self._timer: asyncio.TimerHandle | None = None
 
     def begin(self, call: Call, task: asyncio.Task[Any], until: float) -> None:
         """Watch a call until it is taken out of `under_way`."""
         self.under_way[call] = (until, task)
-        if not self._is_set:
-            self._is_set = True
-            self.loop.call_at(until, self._look)
+        if self._timer is None:
+            self._timer = self.loop.call_at(until, self._look)
 
     def _look(self) -> None:
-        self._is_set = False
-        now = self.loop.time()
-        while self.under_way:
-            call, (until, task) = next(iter(self.under_way.items()))
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer, now, following = None, self.loop.time(), math.inf
+        for call, (until, task) in list(self.under_way.items()):
             if until > now:
-                self._is_set = True
-                self.loop.call_at(until, self._look)
-                return
+                following = min(following, until)
+                break
+            later = until + stood_still_s(call, until - self._limit_s, self._look)
+            if later > now:  # a call that begins meanwhile may end before it
+                following = min(following, later, now + self._limit_s)
+                continue
             del self.under_way[call]
             call.expired += 1
             task.cancel()
+        if self.under_way:
+            self._timer = self.loop.call_at(following, self._look)

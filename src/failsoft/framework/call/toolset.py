@@ -28,8 +28,8 @@ from failsoft.framework.text import bounded, prose, quoted, snake_case
 
 if TYPE_CHECKING:
     from failsoft.framework.audit.trail import AuditLog
-    from failsoft.framework.call.checks import LoopUse
     from failsoft.framework.settings import ToolsetSettings
+    from failsoft.framework.threads import LoopUse
 
 
 _NAME_LENGTH = 128

@@ -92,6 +92,23 @@ def log_recovery(call: Call, strategy: str, result: RecoveryOutcome) -> None:
         _say("INFO", "Recovery was tried", (recovery_facts, "recovery_tried", call, strategy, result))
 
 
+def log_asked(call: Call, question: Any) -> None:
+    """Log that a person is asked, at INFO."""
+    if not is_silent(_INFO):
+        _say("INFO", "A person is asked", (_asked_facts, "person_asked", call, {"about": question.about}))
+
+
+def log_answered(call: Call, answer: Any) -> None:
+    """Log what the person did, at INFO."""
+    if not is_silent(_INFO):
+        told = {"action": answer.action, "by": answer.by, "answer": brief(dict(answer.content))}
+        _say("INFO", "A person was asked", (_asked_facts, "person_answered", call, told))
+
+
+def _asked_facts(call: Call, told: dict[str, Any]) -> dict[str, Any]:
+    return _without_empty({**_call_facts(call), **told})
+
+
 def log_broken(call: Call, what: str, error: BaseException, *, level: str = "WARNING") -> None:
     """Log that a part of a toolset that only tells, or that comes after the work, has raised."""
     facts = {"tool": call.tool, "operation": call.operation, "request_id": call.request_id}

@@ -12,6 +12,8 @@ from typing import Any, Literal, TypeAlias
 from failsoft.framework.safe.author_reports import is_real_cancellation
 
 AnswerAction: TypeAlias = Literal["accept", "decline", "cancel", "unanswered"]
+ASK_PERSON = "ask_person"
+"""The name of asking in receipts, metrics and logs."""
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,10 @@ async def _asked(call: Any) -> dict[str, Any]:
     return dict(answer.content)
 
 
+def _substitute() -> dict[str, Any]:
+    return {}
+
+
 def _called(tool: BaseTool, name: str, ask: Any, meta: Mapping[str, Any] | None = None) -> ToolResponse[Any]:
     async def run() -> ToolResponse[Any]:
         return await tool.operations[name].call({}, CallScope(ask=ask, meta=meta or {}))
@@ -85,7 +89,7 @@ def _called(tool: BaseTool, name: str, ask: Any, meta: Mapping[str, Any] | None 
         AttemptTimeout(5.0),
         Bulkhead(1),
         CircuitBreaker(min_calls=1),
-        Fallback(dict),
+        Fallback(_substitute),
         Hedge(delay_s=1.0),
         Retry(),
         RetryBudget(),

@@ -1,0 +1,129 @@
+"""The forms that a person is asked to fill in: consent to a call, or its arguments."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from failsoft.framework.asking import Question
+from failsoft.framework.safe.json_safe import json_safe
+from failsoft.framework.safe.redaction import redact
+from failsoft.framework.safe.secrets import REDACTED, is_secret_name
+from failsoft.framework.text import bounded, named, quoted
+
+CONFIRM = "confirm"
+"""The field of a form that gives consent."""
+_LINES_AT_MOST = 20
+_VALUE_AT_MOST = 300
+_TITLE_AT_MOST = 80
+_OPTIONS_AT_MOST = 20
+_PLAIN = ("string", "number", "integer", "boolean")
+_KEPT = ("minLength", "maxLength", "minimum", "maximum")
+_FORMATS = ("email", "uri", "date", "date-time")
+
+
+def consent_question(tool: str, summary: str, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> Question:
+    """Return the question whether a tool may run with these arguments, for a person who sees nothing else.
+
+    Args:
+        tool: The name of the tool.
+        summary: The first line of its description.
+        arguments: The validated arguments.
+        schema: The input schema, which says what is secret.
+    """
+    asked = f"May {named(tool)} run with these arguments?" if arguments else f"May {named(tool)} run?"
+    lines = [asked, *([f"It does this: {quoted(summary)}"] if summary else ()), *_shown(arguments, schema)]
+    return Question("\n".join(lines), _form({CONFIRM: _consent(tool)}), "confirm")
+
+
+def arguments_question(
+    tool: str,
+    missing: Mapping[str, Mapping[str, Any]],
+    arguments: Mapping[str, Any],
+    schema: Mapping[str, Any],
+    *,
+    needs_consent: bool,
+) -> Question:
+    """Return the question for arguments of a call, and for consent to it where the tool needs that, too.
+
+    Args:
+        tool: The name of the tool.
+        missing: The fields of the form, by the names of the parameters.
+        arguments: All arguments as received.
+        schema: The input schema, which says what is secret.
+        needs_consent: Whether the tool may run only with consent.
+    """
+    lines = [f"{named(tool)} needs {' and '.join(map(named, missing))}."]
+    lines += [f"Not usable: {named(name)}: {_value(arguments[name])}" for name in missing if name in arguments]
+    others = {name: value for name, value in arguments.items() if name not in missing}
+    lines += ["The other arguments of this call:", *_shown(others, schema)] if others else ()
+    fields = {**missing, CONFIRM: _consent(tool)} if needs_consent else missing
+    return Question("\n".join(lines), _form(fields), "arguments")
+
+
+def field_for(name: str, schema: Mapping[str, Any], options: Sequence[str] = ()) -> dict[str, Any] | None:
+    """Return the field of a form for a parameter; None if a form cannot have it: an object, a list, a union.
+
+    Args:
+        name: The name of the parameter.
+        schema: The input schema.
+        options: The values to choose from; by default those of its schema, if it lists some.
+    """
+    own = _own(name, schema)
+    field: dict[str, Any] = {"type": own.get("type"), "title": bounded(str(own.get("title") or name), _TITLE_AT_MOST)}
+    if description := own.get("description"):
+        field["description"] = bounded(str(description))
+    listed = [*options] or own.get("enum", ())
+    if listed:
+        if not all(isinstance(item, str) for item in listed):
+            return None
+        return {**field, "type": "string", "enum": [*listed][:_OPTIONS_AT_MOST]}
+    if own.get("type") not in _PLAIN:
+        return None
+    field.update({key: own[key] for key in _KEPT if key in own})
+    return {**field, "format": own["format"]} if own.get("format") in _FORMATS else field
+
+
+def is_secret(name: str, schema: Mapping[str, Any]) -> bool:
+    """Return whether a parameter is a secret, by its name or its schema: such are neither asked for nor shown."""
+    own = _own(name, schema)
+    return is_secret_name(name) or bool(own.get("writeOnly")) or own.get("format") == "password"
+
+
+def _own(name: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema of a parameter without null, with a `$ref` to a definition of the document resolved."""
+    own: Any = schema.get("properties", {}).get(name, {})
+    branches = [item for item in own.get("anyOf", ()) if item.get("type") != "null"]
+    if len(branches) == 1:
+        own = {**branches[0], **{key: own[key] for key in ("title", "description") if key in own}}
+    reference = str(own.get("$ref", ""))
+    if reference.startswith("#/$defs/"):
+        own = {**schema.get("$defs", {}).get(reference.removeprefix("#/$defs/"), {}), **own}
+    return own  # type: ignore[no-any-return]  # schemas are checked at registration
+
+
+def _form(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": dict(fields), "required": [*fields]}
+
+
+def _consent(tool: str) -> dict[str, Any]:
+    return {"type": "boolean", "title": "Confirm", "description": f"Let {named(tool)} run."}
+
+
+def _shown(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> list[str]:
+    """Return the arguments, one a line, bounded, without secrets."""
+    lines = [
+        f"- {named(name)}: {REDACTED if is_secret(name, schema) else _value(value, name)}"
+        for name, value in [*arguments.items()][:_LINES_AT_MOST]
+    ]
+    left_out = len(arguments) - _LINES_AT_MOST
+    return [*lines, f"- and {left_out} more"] if left_out > 0 else lines
+
+
+def _value(value: Any, name: str = "") -> str:
+    """Return a value on one line; of a long one the beginning, with its length."""
+    tree = redact({name: json_safe(value)})[name]
+    text = tree if isinstance(tree, str) else json.dumps(tree, ensure_ascii=False)
+    shown = quoted(text, _VALUE_AT_MOST) if isinstance(tree, str) else bounded(text, _VALUE_AT_MOST).replace("`", "'")
+    return f"{shown} ({len(text):,} characters in all)" if len(text) > _VALUE_AT_MOST else shown

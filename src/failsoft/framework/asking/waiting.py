@@ -1,0 +1,131 @@
+"""Puts the question of a call, and makes its time stand still until the answer is there."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from failsoft.framework.asking import Answer, Ask, AwaitingAnswer, Question, has_no_outcome
+from failsoft.framework.logs import logs
+from failsoft.framework.safe.principals import redact_principal
+
+Call: TypeAlias = Any
+"""A `Call`, whose room stands above this one."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """The question of a call, and the time during which it stood still for it, on the event loop's clock.
+
+    Args:
+        question: What was asked.
+        began: When.
+        ended: When an answer came, or was no longer waited for.
+        limit: What ends the wait.
+        looks: Called when it has ended, by time limits that came meanwhile.
+    """
+
+    question: Question
+    began: float
+    ended: float = math.inf
+    limit: asyncio.Timeout | None = None
+    looks: list[Callable[[], None]] = field(default_factory=list)
+
+    def stop(self) -> None:
+        """Wait no longer: the client has left."""
+        if self.limit is not None and self.ended == math.inf:
+            self.limit.reschedule(self.began)
+
+
+def around(call: Call) -> Iterator[Call]:
+    """Yield a call, the calls that it is a concurrent run of, and those whose handlers made it, from inside out."""
+    at: Call | None = call
+    while at is not None:
+        yield at
+        at = at.forked_from or getattr(at, "outer", None)
+
+
+def asked_in(call: Call) -> Asked | None:
+    """Return the one question of a call and the calls around it."""
+    *_, outermost = around(call)
+    return getattr(outermost, "asked", None)
+
+
+def stood_still_s(call: Call, since: float, look: Callable[[], None]) -> float:
+    """Return for how long a call has waited for a person since a time; of one that still waits, infinity.
+
+    Args:
+        call: The call.
+        since: A time on the event loop's clock, in seconds.
+        look: Called when such a wait has ended.
+    """
+    asked = asked_in(call)
+    if asked is None or asked.began < since:
+        return 0.0
+    if asked.ended == math.inf and look not in asked.looks:
+        asked.looks.append(look)
+    return asked.ended - asked.began
+
+
+asker: ContextVar[Ask | None] = ContextVar("failsoft_asker", default=None)
+"""Answers the questions of calls that no transport makes."""
+
+
+async def ask(call: Call, question: Question) -> Answer | None:
+    """Put a question to the person behind a call, and return the answer; None if it cannot be asked.
+
+    A call and those around it ask one question at most. Their deadlines stand still until the answer is there.
+
+    Raises:
+        AwaitingAnswer: The answer comes with another request. No handler around the call has begun an effect.
+    """
+    calls = list(around(call))
+    put = calls[-1].scope.ask or asker.get()
+    if put is None or hasattr(calls[-1], "asked"):
+        return None
+    loop = asyncio.get_running_loop()
+    calls[-1].asked = asked = Asked(question, loop.time())
+    logs.log_asked(call, question)
+    try:
+        answer = await _answered(call, asked, put)
+    except AwaitingAnswer:
+        if all(may_start_over(one) for one in calls if one.is_running):
+            raise
+        return None
+    finally:
+        asked.ended = loop.time()
+        for one in calls:
+            if one.deadline is not None:
+                one.deadline += asked.ended - asked.began
+        for look in asked.looks:
+            look()
+    who = answer.by or (None if call.principal is None else redact_principal(call.principal))
+    answer = replace(answer, by=who)
+    told = {"about": question.about, "action": answer.action, "by": who, "answer": dict(answer.content)}
+    for one in calls:
+        one.audit(asked={name: fact for name, fact in told.items() if fact})
+    logs.log_answered(call, answer)
+    return answer
+
+
+async def _answered(call: Call, asked: Asked, put: Ask) -> Answer:
+    """Wait for the answer; a question that cannot be delivered is unanswered."""
+    try:
+        async with asyncio.timeout(call.bound.settings.ask_timeout_s) as asked.limit:
+            return await put(asked.question)
+    except TimeoutError:
+        return Answer("unanswered")
+    except BaseException as broken:
+        if has_no_outcome(broken):
+            raise
+        logs.log_broken(call, "A question to a person could not be put", broken)
+        return Answer("unanswered")
+
+
+def may_start_over(call: Call) -> bool:
+    """Return whether a running handler may be run again from its beginning: nothing was begun in it or its calls."""
+    return not hasattr(call, "has_begun_below") and (call.read_only or call.effects_begun == 0)

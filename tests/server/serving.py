@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from failsoft import BaseTool, ToolError, operation, serve
 from tests.doors import seam_module, stdio_serve_module
+from tests.server.asked_tools import Asked
 from tests.server.served_tools import Hostile, Polite
 
 
@@ -58,6 +59,7 @@ TOOLS: dict[str, Any] = {
     "polite": [Polite],
     "announced": [Announced],
     "numbered": [Numbered],
+    "asked": [Asked],
     "unstartable": [Announced, Unstartable],
     "unsendable": lambda: [Polite],
 }

@@ -14,7 +14,7 @@ from failsoft.framework.answer.result import with_null_for_nan
 from failsoft.framework.answer.wire import WireFormat
 from failsoft.framework.arguments.schemas import inline_root
 from failsoft.framework.safe.json_safe import json_safe
-from failsoft.server.protocol.tools import call_tool_result
+from failsoft.server.protocol.wire import call_tool_result
 
 METADATA_KEY = "dev.failsoft/metadata"
 """Key of recovery and warnings in the `_meta` of a success; other successes are unchanged."""

@@ -24,7 +24,8 @@ from failsoft.framework.errors import BadOutput, Timeout, ToolError
 from failsoft.framework.settings import Settings
 from failsoft.proxy.toolset import ProxyRequest, ProxyTools
 from failsoft.server.lifecycle import Lifecycle
-from failsoft.server.protocol.tools import Progress, ToolProtocol, call_tool_result
+from failsoft.server.protocol.tools import Progress, ToolProtocol
+from failsoft.server.protocol.wire import call_tool_result
 
 _LISTS: dict[str, tuple[str, str]] = {
     "resources/list": ("resources", "resources"),
@@ -75,6 +76,8 @@ class ProxyProtocol(ToolProtocol):
         lifecycle: Whether calls are taken.
         settings: The bounds of results and of calls in flight.
     """
+
+    seals_all_states = False
 
     def __init__(
         self, toolbox: LiveToolbox, tools: Sequence[ProxyTools], lifecycle: Lifecycle, settings: Settings

@@ -73,7 +73,7 @@ def assemble_proxy(
     version = version or __version__
     server = protocol.server(name, version=version, instructions=instructions)
     made[0].front.attend(server)
-    return Assembly(name, version, tuple(made), toolbox, lifecycle, settings, server)
+    return Assembly(name, version, tuple(made), toolbox, lifecycle, settings, server, protocol.asking)
 
 
 def run_stdio(

@@ -23,6 +23,7 @@ from failsoft.framework.normalize import THIRD_PARTIES
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.settings import Settings
 from failsoft.server.lifecycle import Lifecycle
+from failsoft.server.protocol.asking import Asking
 from failsoft.server.protocol.tools import ToolProtocol
 from failsoft.server.sources import Tools, as_tools, misspelt_variables, open_risks
 
@@ -42,6 +43,7 @@ class Assembly:
     lifecycle: Lifecycle
     settings: Settings
     server: Server[Any]
+    asking: Asking
 
 
 def assemble(
@@ -67,7 +69,7 @@ def assemble(
         tool.server_name = name
     version = version or _version_of(made)
     server = protocol.server(name, version=version, instructions=instructions or _introduced(made))
-    return Assembly(name, version, made, toolbox, lifecycle, settings, server)
+    return Assembly(name, version, made, toolbox, lifecycle, settings, server, protocol.asking)
 
 
 def mcp_server(

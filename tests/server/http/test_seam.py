@@ -55,7 +55,7 @@ async def test_an_sdk_that_answers_otherwise_serves_in_its_own_way_and_one_line_
 
     async def stamped(self: Any, dctx: Any, method: str, params: Any) -> Any:
         result = await whole(self, dctx, method, params)
-        is_ours = type(dctx).__name__ == "_Exchange"
+        is_ours = type(dctx).__name__ == "Exchange"
         return {**result, "extra": 1} if is_ours else result
 
     monkeypatch.setattr(ServerRunner, "_on_request", stamped)

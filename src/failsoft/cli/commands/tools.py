@@ -14,7 +14,7 @@ from failsoft.cli.screen import Screen, counted, divert_output
 from failsoft.cli.target import Target
 from failsoft.framework.call.bound import BoundOperation, Toolbox
 from failsoft.framework.call.chain import strategy_name
-from failsoft.server.protocol.tools import describe_tool
+from failsoft.server.protocol.wire import describe_tool
 
 _BYTES_A_TOKEN = 4
 """About what tokenizers make of JSON and English."""

@@ -26,10 +26,14 @@ from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.safe.json_safe import Encoded
 from failsoft.framework.settings import Settings
+from failsoft.framework.state.store import LocalState
 from failsoft.server.assembly import Assembly
+from failsoft.server.http.backchannel import Backchannel
 from failsoft.server.lifecycle import ADMITTED, Lifecycle
+from failsoft.server.protocol.asking import Asking
 from failsoft.server.protocol.direct import DirectAnswers
-from failsoft.server.protocol.tools import ToolProtocol, call_tool_result
+from failsoft.server.protocol.tools import ToolProtocol
+from failsoft.server.protocol.wire import call_tool_result
 
 _CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "a list": ("tools/list", {}),
@@ -72,6 +76,7 @@ def put_lane(app: Starlette, assembly: Assembly, *, path: str, scopes: Sequence[
         path=path,
         max_body_bytes=limited.max_body_size,
         scopes=scopes,
+        backchannel=Backchannel(assembly.asking.seal, lambda: True),
     )
     below_all, route = limited.app, app.routes[0]
     endpoint, inner = route.app, app.router.lifespan_context  # type: ignore[attr-defined]  # a `Route`
@@ -89,7 +94,7 @@ def put_lane(app: Starlette, assembly: Assembly, *, path: str, scopes: Sequence[
             if assembly.lifecycle.phase != "ready":  # with the server the SDK's streams end, whatever they answer
                 return
             _found.append(differs)
-        lane.is_on = _found[0] is None
+        lane.is_on = lane.asks = _found[0] is None
         if _found[0] is not None:
             _tell(_found[0])
 
@@ -97,13 +102,14 @@ def put_lane(app: Starlette, assembly: Assembly, *, path: str, scopes: Sequence[
     async def lifespan(started: Any) -> AsyncIterator[Any]:
         async with inner(started) as state:
             lane.is_on = _found[:1] == [None]  # another server of the process has found it out
+            lane.asks = _found[:1] in ([None], [])
             task = asyncio.create_task(turn_on())
             try:
                 yield state
             finally:
                 task.cancel()
                 await asyncio.wait([task])
-                lane.is_on = False
+                lane.is_on = lane.asks = False
 
     app.user_middleware.append(Middleware(placed))
     app.router.lifespan_context = lifespan
@@ -128,7 +134,8 @@ async def _compared(lane: Any, settings: Settings) -> str | None:
         theirs = _Canned(lifecycle, settings).server("canned", version="1", instructions=None)
         theirs.middleware[:] = [one for one in theirs.middleware if not isinstance(one, DirectAnswers)]
         ways = [await stack.enter_async_context(_transport(server)) for server in (ours, theirs)]
-        short = lane(server=ours, lifecycle=lifecycle, path="/", max_body_bytes=1000, scopes=None)
+        unasked = Backchannel(Asking(LocalState(), settings).seal, lambda: False)
+        short = lane(server=ours, lifecycle=lifecycle, path="/", max_body_bytes=1000, scopes=None, backchannel=unasked)
         short.app, short.is_on = ways[0], True
         ways[0] = short
         for version in _VERSIONS:

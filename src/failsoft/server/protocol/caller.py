@@ -27,8 +27,11 @@ def principal_of(request: ServerRequestContext[Any, Any] | None) -> str | None:
 
     Only HTTP has requests that carry one; over stdio the caller is the client on the standard streams.
     """
-    if request is None or request.request is None:
-        return LOCAL_PRINCIPAL
+    return LOCAL_PRINCIPAL if request is None or request.request is None else principal_over_http()
+
+
+def principal_over_http() -> str | None:
+    """Return the principal of the HTTP request that is being served, or None if it is not authenticated."""
     token = get_access_token()
     if token is None:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import math
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -15,23 +16,26 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import methods
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from failsoft.framework.answer.response import TRACE_KEY, ToolResponse
+from failsoft.framework.answer.response import ToolResponse
+from failsoft.framework.asking import AwaitingAnswer, Question
 from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import BoundOperation, Toolbox
 from failsoft.framework.call.run import answer_failure
-from failsoft.framework.errors import Effect, Unavailable, UnknownTool
+from failsoft.framework.errors import Effect, ToolError, Unavailable, UnknownTool
 from failsoft.framework.errors.unknown_tools import tools_meant
 from failsoft.framework.recorders import NullMetrics
-from failsoft.framework.safe import json_safe
 from failsoft.framework.safe.author_reports import is_real_cancellation, logger
 from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
 from failsoft.framework.settings import Settings
+from failsoft.framework.state.store import LocalState
 from failsoft.framework.text import bounded, quoted
 from failsoft.framework.threads import on_behalf_of
 from failsoft.server import telemetry
 from failsoft.server.lifecycle import ADMITTED, Lifecycle
+from failsoft.server.protocol.asking import Asking
 from failsoft.server.protocol.caller import CallPlaces, counted, principal_of
 from failsoft.server.protocol.direct import DirectAnswers
+from failsoft.server.protocol.wire import call_tool_result, describe_tool, traced
 from failsoft.server.resources import OfferProtocol
 
 T = TypeVar("T")
@@ -49,7 +53,12 @@ class ToolProtocol:
         toolbox: The tools, in the order in which they are listed.
         lifecycle: Knows whether calls are accepted.
         settings: The bounds of results (text and structured content together), and of calls in flight.
+
+    Attributes:
+        seals_all_states: Whether clients get request state from this server alone, not from others behind it.
     """
+
+    seals_all_states = True
 
     def __init__(self, toolbox: Toolbox, lifecycle: Lifecycle, settings: Settings) -> None:
         self._toolbox = toolbox
@@ -57,6 +66,7 @@ class ToolProtocol:
         self._settings = settings
         self._max_response_bytes = settings.max_response_bytes
         self._places = CallPlaces(settings)
+        self.asking = Asking(toolbox.tools[0].runtime.state if toolbox.tools else LocalState(), settings)
         self._schemas = {bound.name: bound.input_schema for bound in toolbox}
         self._stamp: Mapping[str, Any] = {}
         self._offers = OfferProtocol(toolbox.tools, self.respond)
@@ -75,6 +85,7 @@ class ToolProtocol:
             **self._offers.handlers(),
         )
         self._stamp = server.server_info_stamp
+        self.asking.seal.server_name = name
         server.middleware.append(DirectAnswers(server, self._call_directly))
         telemetry.install(server, {id(bound.events): bound.events for bound in self._toolbox}.values())
         return server
@@ -123,34 +134,32 @@ class ToolProtocol:
         """
         progress = Progress(ctx.session)
         scope = self._scope(ctx, params, progress)
-        is_open = self._lifecycle.is_ready or _was_admitted(ctx.request)
+        refused = failed = self._refusal(ctx, scope)
         if self._settings.metrics_principals != "off":
             bound = counted(bound, scope.principal, self._settings)
         task = self._lifecycle.begin()
-        refused = self._places.enter(scope.principal) if is_open else _ending()
         caller = None if scope.principal == LOCAL_PRINCIPAL else scope.principal
         outer = None if caller is None else on_behalf_of.set(caller)
         try:
-            if refused is None:
+            if params is not None and refused is None:
+                scope, failed = await self._resumed(scope, params)
+            if failed is None:
                 response: ToolResponse[Any] = await bound.call(arguments, scope)
             else:
-                response = await answer_failure(bound, refused, arguments, scope)
+                response = await answer_failure(bound, failed, arguments, scope)
             telemetry.describe_call(response)
-            return _traced(encode(response), scope)
+            return traced(encode(response), scope)
         except MCPError:
             raise
+        except AwaitingAnswer as asked:
+            return await self._asked(asked.question, bound, arguments, scope, encode)
         except BaseException as error:
-            # An exception that escapes here is sent to old clients verbatim, or stops the server.
-            if not issubclass(type(error), asyncio.CancelledError):
-                raise _broken(bound, error) from None
-            # A keyed call runs in a task of its own: that one's cancellation is not this one's.
-            if is_real_cancellation(error) and not self._lifecycle.was_cut_off(task):
-                telemetry.describe_cancelled_call()
+            cut_off = self._cut_off(error, bound, task)
+            if cut_off is None:
                 raise
             # Counted already: the call was cancelled while its response was being recorded.
             uncounted = bound.under_name(metrics=NullMetrics(), audit=None)
-            cut_off = _ending(effect="unknown")
-            return _traced(encode(await answer_failure(uncounted, cut_off, arguments, scope, begun=True)), scope)
+            return traced(encode(await answer_failure(uncounted, cut_off, arguments, scope, begun=True)), scope)
         finally:
             progress.over = True
             self._lifecycle.end(task)
@@ -158,6 +167,57 @@ class ToolProtocol:
                 self._places.leave(scope.principal, scope.left_running)
             if outer is not None:
                 on_behalf_of.reset(outer)
+
+    def _refusal(self, ctx: ServerRequestContext[Any, Any], scope: CallScope) -> ToolError | None:
+        """Return the error of a call that finds no place, or comes too late; else take a place for it."""
+        if not (self._lifecycle.is_ready or _was_admitted(ctx.request)):
+            return _ending()
+        return self._places.enter(scope.principal)
+
+    async def _resumed(self, scope: CallScope, params: types.RequestParams) -> tuple[CallScope, ToolError | None]:
+        """Return the scope of a call that may come again with an answer, whose state is then spent; or its error."""
+        if not isinstance(params, types.CallToolRequestParams):
+            return scope, None
+        try:
+            brought = await self.asking.resumed(params, scope.principal, is_ours=self.seals_all_states)
+            if brought is None:
+                return scope, None
+            await self.asking.spend(brought, params.name, params.arguments or {}, scope.principal)
+        except ToolError as refused:
+            return scope, refused
+        return dataclasses.replace(scope, ask=brought.ask), None
+
+    async def _asked(
+        self,
+        question: Question,
+        bound: BoundOperation,
+        arguments: Mapping[str, Any],
+        scope: CallScope,
+        encode: Callable[[ToolResponse[Any]], T],
+    ) -> T:
+        """Return the result that asks the person, or the failure of a call whose question cannot be sealed."""
+        try:
+            result: Any = await self.asking.result(question, bound.name, arguments, scope.principal)
+        except ToolError as lost:
+            return traced(encode(await answer_failure(bound, lost, arguments, scope)), scope)
+        result["_meta"] = {types.SERVER_INFO_META_KEY: dict(self._stamp)}
+        return result  # type: ignore[no-any-return]  # only calls of tools ask, whose responses are encoded as this is
+
+    def _cut_off(
+        self, error: BaseException, bound: BoundOperation, task: asyncio.Task[Any] | None
+    ) -> Unavailable | None:
+        """Return the error of a call that the server has ended; None if its caller has cancelled it.
+
+        Raises:
+            MCPError: For any other exception: one that escapes is sent to old clients verbatim, or stops the server.
+        """
+        if not issubclass(type(error), asyncio.CancelledError):
+            raise _broken(bound, error) from None
+        # A keyed call runs in a task of its own: that one's cancellation is not this one's.
+        if is_real_cancellation(error) and not self._lifecycle.was_cut_off(task):
+            telemetry.describe_cancelled_call()
+            return None
+        return _ending(effect="unknown")
 
     def _call_directly(
         self, ctx: ServerRequestContext[Any, Any], params: Mapping[str, Any]
@@ -201,9 +261,11 @@ class ToolProtocol:
 
         It has no session: tools that need one take it as an argument, since HTTP runs stateless in several processes.
         """
+        principal = principal_of(ctx)
         return CallScope(
             **telemetry.ids_of(ctx),
-            principal=principal_of(ctx),
+            principal=principal,
+            ask=self.asking.way(ctx, principal) if ctx.method == "tools/call" else None,
             meta=ctx.meta or {},
             report_progress=progress,
             toolbox=self._toolbox,
@@ -229,14 +291,6 @@ def no_such_tool(error: UnknownTool) -> MCPError:
     )
 
 
-def _traced(result: T, scope: CallScope) -> T:
-    """Return a result; that of a tool, with the ids under which its call is logged."""
-    if isinstance(result, dict):
-        ids = {"request_id": scope.request_id, **({"trace_id": scope.trace_id} if scope.traceparent else {})}
-        result["_meta"] = {**(result.get("_meta") or {}), TRACE_KEY: ids}
-    return result
-
-
 def _was_admitted(request: Any) -> bool:
     """Return whether an HTTP request arrived while the server was ready."""
     return request is not None and request.scope.get(ADMITTED, False) is True
@@ -250,18 +304,6 @@ def _broken(bound: BoundOperation, error: BaseException) -> MCPError:
     """Return the protocol error for an internal error of this module."""
     logger.opt(exception=error).error("The server failed while it answered a call of '{}'", bound.name)
     return MCPError(code=types.INTERNAL_ERROR, message="Internal server error")
-
-
-def describe_tool(bound: BoundOperation) -> types.Tool:
-    """Return the entry of an operation in `tools/list`."""
-    return types.Tool(
-        name=bound.name,
-        title=bound.title or None,
-        description=bound.description,
-        input_schema=bound.input_schema,
-        output_schema=bound.output_schema(),
-        annotations=types.ToolAnnotations.model_validate(bound.annotations, by_name=False, by_alias=True),
-    )
 
 
 class Progress:
@@ -287,27 +329,3 @@ class Progress:
         await self._session.report_progress(
             float(done), known_total, None if message is None else bounded(str(message))
         )
-
-
-def call_tool_result(response: ToolResponse[Any]) -> dict[str, Any]:
-    """Return the result on the wire: the whole response as text and as structured content, with `isError`.
-
-    A plain dictionary instead of the SDK's model: the SDK validates its output anyway, so a model would only be built
-    to be dumped again. `resultType` is required from 2026-07-28 on; older versions drop it.
-    """
-    encoded = response.encode()
-    content: list[dict[str, Any]] = [{"type": "text", "text": encoded.text}]
-    if encoded.content:
-        content += [
-            json_safe.json_safe(block.model_dump(by_alias=True, mode="json", exclude_none=True))
-            for block in encoded.content
-        ]
-    result: dict[str, Any] = {
-        "content": content,
-        "structuredContent": encoded.structured,
-        "isError": encoded.is_error,
-        "resultType": "complete",
-    }
-    if encoded.meta is not None:
-        result["_meta"] = encoded.meta
-    return result

@@ -287,13 +287,13 @@ def _without_place(lost: StoreLost, url: str | None) -> str:
     return f"{reason} ({lost.fault})"
 
 
-async def audited(operation: str, *, tool: str = "", principal: str = "", **about: Any) -> None:
-    """Write a change that an operator makes on the command line to the audit log, if the settings name one.
+async def audited(operation: str, *, tool: str = "", log: Path | None = None, **about: Any) -> None:
+    """Write a change that the user of this process makes on the command line to the audit log.
 
     Args:
         operation: What is done, such as `state open`.
         tool: The toolset that it is about, if it is about one.
-        principal: Who decides; by default the user of this process.
+        log: The audit log where the settings name none; None for none.
         about: Further keys of the entry.
 
     Raises:
@@ -302,13 +302,14 @@ async def audited(operation: str, *, tool: str = "", principal: str = "", **abou
     """
     from failsoft.framework.audit.trail import AuditLog  # noqa: PLC0415 - `failsoft --help` needs none of it
 
-    log = AuditLog.from_settings(Settings.load())
-    if log is None:
+    settings = Settings.load()
+    trail = AuditLog.from_settings(settings.model_copy(update={"audit_path": settings.audit_path or log}))
+    if trail is None:
         return
     seed = {"code": None, "error_code": None, "cause": None, "tool_name": operation}
     entry = {"event": "success", "effect": "applied", "timestamp": utc_timestamp(), "operation": operation}
     named = {"tool": tool} if tool else {}
-    await log.record({**seed, **entry, **named, "principal": principal or operator(), **about})
+    await trail.record({**seed, **entry, **named, "principal": operator(), **about})
 
 
 def operator() -> str:

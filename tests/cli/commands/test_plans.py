@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import os
 from pathlib import Path
@@ -70,16 +71,36 @@ def test_plans_are_listed_approved_and_withdrawn(
     assert refused["error_code"] == "PLAN_NOT_APPROVED"
 
 
-def test_a_decision_is_in_the_audit_log_of_the_server(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("named", [True, False])
+def test_a_decision_is_in_the_audit_log_of_the_server(site: Site, named: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     plan_hash = submitted(site)
-    monkeypatch.setenv("FAILSOFT_AUDIT_PATH", str(site.root / "audit-log.jsonl"))
+    if named:
+        monkeypatch.setenv("FAILSOFT_AUDIT_PATH", str(site.root / "audit-log.jsonl"))
     for decision in ("approve", "withdraw"):
         assert run(["plans", decision, plan_hash, "--root", str(site.project)]) == 0
     tool = site.tool(state_url=os.environ["FAILSOFT_STATE_URL"])
     read = site.call(tool, "read_audit_log", {"session_id": site.begin(tool)})["data"]
-    found = [(one["tool_name"], one["plan_hash"]) for one in read["entries"] if one["principal"] == "terminal"]
+    user = getpass.getuser()
+    found = [(one["tool_name"], one["plan_hash"]) for one in read["entries"] if one["principal"] == f"operator:{user}"]
     assert found == [(f"{decision}_plan", plan_hash) for decision in ("approve", "withdraw")]
     assert run(["audit", "verify", str(site.root / "audit-log.jsonl")]) == 0
+
+
+def test_a_decision_is_printed_as_json(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    plan_hash = submitted(site)
+    for decision, facts in (("approve", {"approved": True}), ("withdraw", {"withdrawn": True})):
+        capsys.readouterr()
+        assert run(["plans", decision, plan_hash, "--root", str(site.project), "--json"]) == 0
+        printed = json.loads(capsys.readouterr().out)
+        assert {"plan_hash": plan_hash, "workspace_root": str(site.project), **facts}.items() <= printed.items()
+
+
+def test_a_decision_that_cannot_be_audited_is_not_made(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    plan_hash = submitted(site)
+    (site.root / "audit-log.jsonl").unlink(missing_ok=True)
+    (site.root / "audit-log.jsonl").mkdir()
+    assert run(["plans", "approve", plan_hash, "--root", str(site.project)]) != 0
+    assert listed(site, capsys)[0]["approved"] is False
 
 
 def test_what_cannot_be_decided_ends_with_its_exit_code(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Annotated, TypeAlias, TypeVar
@@ -15,20 +14,21 @@ from failsoft.cli.screen import Screen
 from failsoft.cli.target import audited, with_store
 from failsoft.framework.errors import ConfigurationError, NotFound
 from failsoft.framework.state.backend import Backend
-from failsoft.framework.state.records import Records
+from failsoft.framework.state.records import Records, scope_of
 from failsoft.framework.text import printable
 from failsoft.tools.workspace.plans.register import PREFIX_AT_LEAST, REGISTER_KIND, Plan, PlanRegister
+from failsoft.tools.workspace.toolset import AUDIT_LOG
 
 T = TypeVar("T")
-Registers: TypeAlias = Sequence[tuple[PlanRegister, str]]
-"""Registers, each with the workspace that it is for."""
-Found: TypeAlias = Sequence[tuple[PlanRegister, Plan]]
+Registers: TypeAlias = Sequence[tuple[PlanRegister, str, str]]
+"""Registers, each with the workspace that it is for and the scope of its records."""
+Found: TypeAlias = Sequence[tuple[PlanRegister, Plan, str]]
 
 
 def _complete_plans(incomplete: str) -> Sequence[str]:
     """Return the hashes of the plans of the workspaces in this folder with this prefix."""
     try:
-        return beginning(incomplete, {plan.plan_hash for _, plan in _with_plans(_all, None)})
+        return beginning(incomplete, {plan.plan_hash for _, plan, _ in _with_plans(_all, None)})
     except Exception:  # noqa: BLE001 - a shell shows nothing rather than an error in the middle of a line
         return []
 
@@ -48,7 +48,7 @@ Folder = Annotated[
     typer.Option("--root", metavar="DIR", help="The workspace, or a folder above it; by default the current one."),
 ]
 _PERSON = "terminal"
-"""The approver of what a person approves here; no author has this name."""
+"""The approver of what a person approves here; no author has this name. The audit log has the name of the user."""
 
 
 def list(  # noqa: A001 - the name of the command
@@ -59,7 +59,7 @@ def list(  # noqa: A001 - the name of the command
     They are read from the state store of the server: the one that FAILSOFT_STATE_URL names, or else the file of
     `failsoft serve` in the user's state folder.
     """
-    found = [plan for _, plan in _with_plans(_all, root)]
+    found = [plan for _, plan, _ in _with_plans(_all, root)]
     if plan_hash is not None:
         found = [_chosen(found, plan_hash)]
     screen = Screen()
@@ -79,39 +79,63 @@ def list(  # noqa: A001 - the name of the command
         screen.text("no plans")
 
 
-def approve(plan_hash: Hash, *, root: Folder = None) -> None:
+def approve(plan_hash: Hash, *, root: Folder = None, as_json: AsJson = False) -> None:
     """Approve a plan, so that its files may be written. Read it first, with `failsoft plans list PLAN_HASH`.
 
     Examples:
       failsoft plans approve 3f9a2c71
       failsoft plans approve 3f9a2c71 --root /srv/project
     """
-
-    async def work(registers: Registers) -> tuple[str, Plan]:
-        register, plan = await _one(registers, plan_hash)
-        return await register.approve(plan.workspace_root, plan.plan_hash, _PERSON), plan
-
-    _finish(*_with_plans(work, root), done="approved")
+    _decide(
+        plan_hash, root, lambda register, plan: register.approve(*_named(plan), _PERSON), "approved", as_json=as_json
+    )
 
 
-def withdraw(plan_hash: Hash, *, root: Folder = None) -> None:
+def withdraw(plan_hash: Hash, *, root: Folder = None, as_json: AsJson = False) -> None:
     """Withdraw a plan and its approval, whoever submitted it: writes under it are refused."""
+    _decide(plan_hash, root, lambda register, plan: register.remove(*_named(plan), None), "withdrawn", as_json=as_json)
+
+
+def _decide(
+    plan_hash: str,
+    root: Path | None,
+    change: Callable[[PlanRegister, Plan], Awaitable[str]],
+    done: str,
+    *,
+    as_json: bool,
+) -> None:
+    """Make a decision on a plan and print it, once it is in the audit log of the server."""
 
     async def work(registers: Registers) -> tuple[str, Plan]:
-        register, plan = await _one(registers, plan_hash)
-        return await register.remove(plan.workspace_root, plan.plan_hash, None), plan
+        register, plan, scope = await _one(registers, plan_hash)
+        operation = "approve_plan" if done == "approved" else "withdraw_plan"
+        about = {"workspace_root": plan.workspace_root, "plan_hash": plan.plan_hash}
+        await audited(operation, tool="workspace", log=_log_of(scope, plan.workspace_root), **about)
+        return await change(register, plan), plan
 
-    _finish(*_with_plans(work, root), done="withdrawn")
-
-
-def _finish(outcome: str, plan: Plan, *, done: str) -> None:
-    """Print what became of a decision, and record it in the audit log of the server if the settings name one."""
+    outcome, plan = _with_plans(work, root)
     if outcome == "missing":
         raise _unknown(plan.plan_hash)
-    _show(plan, state=done)
-    operation = "approve_plan" if done == "approved" else "withdraw_plan"
-    about = {"workspace_root": plan.workspace_root, "plan_hash": plan.plan_hash}
-    asyncio.run(audited(operation, tool="workspace", principal=_PERSON, **about))
+    if as_json:
+        approved = {"approved": True} if done == "approved" else {"withdrawn": True}
+        Screen().json({**plan.shown_to(""), **approved, "workspace_root": plan.workspace_root})
+    else:
+        _show(plan, state=done)
+
+
+def _named(plan: Plan) -> tuple[str, str]:
+    return plan.workspace_root, plan.plan_hash
+
+
+def _log_of(scope: str, workspace: str) -> Path | None:
+    """Return the audit log of the server whose records have a scope: in its folder, the workspace or one above it.
+
+    None for a server of several folders, as the scope has only their hash.
+    """
+    server, toolset, _ = scope.split("/")
+    folders = (Path(workspace), *Path(workspace).parents)
+    served = next((one for one in folders if scope_of(server, toolset, [one], "") == f"{scope}/"), None)
+    return None if served is None else served / AUDIT_LOG
 
 
 def _show(plan: Plan, *, state: str = "", whole: bool = False) -> None:
@@ -141,10 +165,10 @@ def _unknown(plan_hash: str, known: Sequence[str] = ()) -> NotFound:
     )
 
 
-async def _one(registers: Registers, plan_hash: str) -> tuple[PlanRegister, Plan]:
+async def _one(registers: Registers, plan_hash: str) -> tuple[PlanRegister, Plan, str]:
     found = await _all(registers)
-    chosen = _chosen([plan for _, plan in found], plan_hash)
-    return next((register, plan) for register, plan in found if plan is chosen)
+    chosen = _chosen([plan for _, plan, _ in found], plan_hash)
+    return next(one for one in found if one[1] is chosen)
 
 
 def _chosen(plans: Sequence[Plan], plan_hash: str) -> Plan:
@@ -169,11 +193,11 @@ def _chosen(plans: Sequence[Plan], plan_hash: str) -> Plan:
 async def _all(registers: Registers) -> Found:
     """Return each plan with its register, the newest first."""
     found = [
-        (register, plan)
-        for register, root in registers
+        (register, plan, scope)
+        for register, root, scope in registers
         for plan in await register.read(root, await register.entries(root))
     ]
-    return sorted(found, key=lambda pair: pair[1].clock, reverse=True)
+    return sorted(found, key=lambda one: one[1].clock, reverse=True)
 
 
 def _with_plans(work: Callable[[Registers], Awaitable[T]], root: Path | None) -> T:
@@ -194,7 +218,7 @@ def _with_plans(work: Callable[[Registers], Awaitable[T]], root: Path | None) ->
                 workspace = str(record.value.get("workspace_root"))
                 if Path(workspace).is_relative_to(folder):
                     records = Records(backend, lambda prefix=f"{scope}/": prefix)  # type: ignore[misc]  # bound now
-                    registers = (*registers, (PlanRegister(records), workspace))
+                    registers = (*registers, (PlanRegister(records), workspace, scope))
         return await work(registers)
 
     return with_store(run)

@@ -17,6 +17,7 @@ from mcp.server import Server
 from failsoft._version import __version__
 from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.call.chain import check_shared
+from failsoft.framework.call.runtime import inherited
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors.meanings import edits_between
 from failsoft.framework.normalize import THIRD_PARTIES
@@ -54,7 +55,7 @@ def assemble(
     toolbox = Toolbox(made)
     settings = made[0].runtime.settings
     for tool in made:
-        if tool.runtime.configuration is not None:
+        if tool.runtime.configuration is not None and not inherited:
             tool.runtime.configuration.check(made, are_all=True)
     _check_dependencies(made)
     _warn_of_stacks(made)

@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 from failsoft.framework.files import protected_files
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from failsoft.framework.audit.trail import AuditLog
     from failsoft.framework.call.bound import BoundOperation
     from failsoft.framework.call.chain import Chain, Middleware, RecoveryConfigurationPort, RecoveryEngine
@@ -53,6 +55,10 @@ _parts = Parts(
     alerts=lambda _: None,
     state=lambda _, __: _local_state(),
 )
+
+
+inherited: dict[tuple[Path | None, str], RecoveryConfigurationPort] = {}
+"""By `Runtime.recovery_source`, what runtimes begin with instead of reading it: a worker has it from others."""
 
 
 def use_parts(parts: Parts) -> None:
@@ -209,7 +215,8 @@ class Runtime:
             self.events.subscribe(self.metrics.on_event, *kinds)  # type: ignore[attr-defined]  # only a recorder with on_event gets here
         if hasattr(type(self.metrics), "watch"):
             self.metrics.watch(self.gauges)  # type: ignore[attr-defined]  # as above
-        self.configuration = _parts.configuration(self.settings)
+        self.recovery_source = (self.settings.recovery_file, self.settings.recovery)
+        self.configuration = inherited.get(self.recovery_source) or _parts.configuration(self.settings)
         """The configuration in FAILSOFT_RECOVERY_FILE and FAILSOFT_RECOVERY, if set."""
         protected_files.add(self, *_relied_on(self.settings))
         self.linked: weakref.WeakSet[Any] = weakref.WeakSet()

@@ -5,11 +5,14 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -191,8 +194,8 @@ def workers(served: Callable[..., Served]) -> Iterator[Callable[[], tuple[Served
     """Start a server with two workers and return it, its URL and their process ids; no worker outlives the test."""
     servers: list[Served] = []
 
-    def start() -> tuple[Served, str, list[int]]:
-        server = served("http", "tools=numbered", "workers=2", FAILSOFT_SHUTDOWN_GRACE_S="60")
+    def start(**environment: str) -> tuple[Served, str, list[int]]:
+        server = served("http", "tools=numbered", "workers=2", FAILSOFT_SHUTDOWN_GRACE_S="60", **environment)
         servers.append(server)
         url = server.wait_for("ready")  # one of them is; the other one may have said that it started before, or not
         while len(started := [line for line in server.errors if line.startswith("worker started")]) < 2:
@@ -235,6 +238,35 @@ async def test_several_workers_share_a_port_and_a_dead_one_is_replaced(
     assert await process_id(url, mode) not in {first, second}
     server.send(signal.SIGTERM)
     assert await anyio.to_thread.run_sync(server.wait) == 0
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("bad", ["half a [", "[tools.nobody]\ntimeout_s = 3"])
+async def test_a_worker_that_starts_while_the_recovery_file_is_bad_has_the_last_good_options(
+    workers: Callable[..., tuple[Served, str, list[int]]], tmp_path: Path, bad: str
+) -> None:
+    file = tmp_path / "recovery.toml"
+    file.write_text("defaults.retry.attempts = 2")
+    server, url, started = await anyio.to_thread.run_sync(partial(workers, FAILSOFT_RECOVERY_FILE=str(file)))
+    assert await reload_ok(url) == 1
+    file.write_text(bad)
+    for pid in started:
+        os.kill(pid, signal.SIGKILL)
+    for _ in started:
+        await anyio.to_thread.run_sync(server.wait_for, "worker started")
+    with anyio.fail_after(BOUND_S):
+        while await reload_ok(url):
+            pass
+    file.write_text("defaults.retry.attempts = 3")
+    with anyio.fail_after(BOUND_S):
+        while not await reload_ok(url):
+            pass
+
+
+async def reload_ok(url: str) -> float:
+    async with httpx2.AsyncClient() as client:
+        text = (await client.get(f"{url}/metrics")).text
+    return float(re.findall(r"^mcp_recovery_reload_ok (.*)$", text, re.MULTILINE)[0])
 
 
 @pytest.mark.anyio

@@ -14,6 +14,7 @@ from failsoft.server.assembly import Assembly
 from failsoft.server.http.access import check_exposure
 from failsoft.server.http.process.process import AppFactory, bound_socket, run_server
 from failsoft.server.lifecycle import require_sound
+from failsoft.server.reload import keep_recovery
 
 
 def serve_http(
@@ -44,6 +45,7 @@ def serve_http(
             run_server(app, listener, on_ready=lambda: on_ready(url))
             return
         _check_shared_state(assembly)
+        keep_recovery(assembly.tools, folder)
         require_sound(assembly.tools)
         from failsoft.server.http.process.workers import serve_workers  # noqa: PLC0415 - only where it is used
 

@@ -31,7 +31,7 @@ from failsoft.server.assembly import Assembly
 from failsoft.server.draining import CLEANUP_S
 from failsoft.server.http.process.process import HURRY, AppFactory, run_server
 from failsoft.server.http.process.restarts import FIRST_PAUSE_S, Restarts, Silence
-from failsoft.server.reload import HANG_UP
+from failsoft.server.reload import HANG_UP, kept_recovery
 from failsoft.server.signals import signals_handled
 
 _FOLDER_PREFIX, _LOCK_NAME = "failsoft-boards-", "in-use.lock"
@@ -289,7 +289,9 @@ def _work(factory: AppFactory, listener: socket.socket, folder: Path, slot: int)
     with signals_handled(lambda *_: None, (signal.SIGINT,)):  # the supervisor sends SIGTERM
         _block_interrupts(signal.SIG_UNBLOCK)
         try:
-            run_server(factory(), listener, on_ready=lambda: None)
+            with kept_recovery(folder):
+                app = factory()
+            run_server(app, listener, on_ready=lambda: None)
         except ToolError as error:
             logger.opt(exception=error).error("The worker did not start: {} {}", error.code, error.message)
             sys.exit(1)

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from multiprocessing import spawn
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -69,10 +70,11 @@ def serve_workers(
         on_ready: Called once a worker can answer.
 
     Raises:
-        CONFIG_ERROR: The tools cannot be made by another process.
+        CONFIG_ERROR: The tools cannot be made by another process, or there can be none.
         INIT_ERROR: No worker started; each has logged why.
     """
     _check_sendable(factory)
+    _check_interpreter()
     _Supervisor(factory, listener, assembly, folder, workers, on_ready).run()
 
 
@@ -320,6 +322,16 @@ def _check_sendable(factory: AppFactory) -> None:
             issue=f"another process cannot make these tools ({type(error).__name__})",
             resolution="with workers, give classes, a function of a module, or module:attribute",
         ) from error
+
+
+def _check_interpreter() -> None:
+    """Refuse an interpreter that this user may not execute: each worker would end with status 255 and no word."""
+    python = os.fsdecode(spawn.get_executable() or "")
+    if os.name == "posix" and not os.access(python, os.X_OK, effective_ids=os.access in os.supports_effective_ids):
+        raise ConfigurationError(
+            issue=f"worker processes cannot start: the user of this server may not execute {python}",
+            resolution="install Python and the virtual environment outside of /root and /home, as below /opt",
+        )
 
 
 @contextmanager

@@ -214,7 +214,7 @@ class _AnyArguments:
     """Arguments of a tool whose schema cannot be used: any object."""
 
     aliases: ClassVar[Mapping[str, str]] = {}
-    is_slow: ClassVar[None] = None
+    validate_beside: ClassVar[None] = None
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self.schema = dict(schema)

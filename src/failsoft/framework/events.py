@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -328,5 +328,5 @@ class Arguments(Protocol):
         """
 
     @property
-    def is_slow(self) -> Callable[[Any], bool] | None:
-        """Whether arguments are better validated in a worker thread; None if none are."""
+    def validate_beside(self) -> Callable[[Any, Any], Awaitable[dict[str, Any]]] | None:
+        """The same for a caller on an event loop, given what runs functions in threads; None where it is never slow."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import mcp_types as types
@@ -16,7 +15,6 @@ from failsoft.adapters.foreign import ForeignTool, ForeignTools
 from failsoft.adapters.results import widened
 from failsoft.client.answers import Answer, failure_in, read_answer, without_advice
 from failsoft.client.faults import fault_from
-from failsoft.framework.arguments.json_schema import SLOW_FROM_BYTES
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.time_limits import BUDGET_KEY, current_budget
@@ -212,9 +210,7 @@ class ProxyTools(ForeignTools):
             raise ResultTooLarge(size_bytes=size, limit_bytes=self._limit_bytes)
         if listed.output is None or answer.is_error:
             return
-        fits = partial(listed.output.is_valid, answer.structured)
-        is_slow = listed.output.size + size > SLOW_FROM_BYTES
-        if not (await self.runtime.threads.run(fits) if is_slow else fits()):
+        if not await listed.output.is_valid_beside(answer.structured, self.runtime.threads.run):
             raise BadOutput(message=f"The server '{self.name}' sent a result that breaks the tool's output schema.")
 
 

@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from failsoft.framework.arguments.accepted import NOTHING_KNOWN, Accepted
+from failsoft.framework.arguments.patterns import found_in
 from failsoft.framework.arguments.schemas import Schema, mapping
 from failsoft.framework.arguments.values import (
     beyond,
     faults_of_number,
     faults_of_size,
     faults_of_text,
-    found_in,
     is_of,
     same_json,
     unique_key,
@@ -27,6 +27,7 @@ _UNKNOWN_AT_MOST = 20
 """Unknown names of one object that are listed: each is compared with all names that there are."""
 _COMPARED_AT_MOST = 10_000
 """Pairs of an unknown name and a known one that are compared."""
+_COMPARED_IN_A_STEP = 4
 _STEPS_AT_MOST = 20_000
 """Values and schemas that are looked at for one refusal, some 30 ms."""
 COMBINING = frozenset({"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas"})
@@ -104,6 +105,7 @@ class Explanation:
         value = place.value
         if "enum" in schema or "const" in schema:
             listed = [schema["const"]] if "const" in schema else schema["enum"]
+            self._steps -= len(listed) // _COMPARED_IN_A_STEP
             if not any(same_json(value, option) for option in listed):
                 return [Fault("enum" if value is not None else "type", place)]
         elif "type" in schema and not is_of(schema["type"], value):
@@ -169,7 +171,7 @@ class Explanation:
                     yield from [Fault("unexpected", at)] if others is False else self._of(others, at)
             elif names is not True and not self._fits(names, Place(place, name, name)):
                 yield Fault("unexpected", at)
-            self._steps -= 1
+            self._steps -= 1 + len(patterns) // _COMPARED_IN_A_STEP
             if self._steps < 0 or (unknown > most and not patterns and names is True):
                 return
 

@@ -8,16 +8,18 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import suppress
 from contextvars import ContextVar
 from functools import cache, partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import pydantic_core
 
 from failsoft.framework.arguments.accepted import Accepted
 from failsoft.framework.arguments.faults import COMBINING, explained, fault_of
 from failsoft.framework.arguments.metaschema import is_plainly_valid
+from failsoft.framework.arguments.patterns import found_in
 from failsoft.framework.arguments.schemas import (
     SlowPatterns,
     check_expansion,
@@ -27,14 +29,19 @@ from failsoft.framework.arguments.schemas import (
     measured,
     subschemas,
 )
-from failsoft.framework.arguments.values import found_in, is_of_format, same_json, unique_key
+from failsoft.framework.arguments.values import is_multiple, is_of_format, same_json, unique_key
 from failsoft.framework.arguments.wording import NOT_JSON
 from failsoft.framework.errors import InvalidParameter
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded
 
-SLOW_FROM_BYTES = 20_000
-"""Size of schema and value beyond which a validation belongs in a worker thread: some milliseconds."""
+_SLOW_FROM_BYTES = 20_000
+"""Size of schema and value beyond which a validation is done in a worker thread: some milliseconds."""
+_SECONDS_ON_LOOP = 0.02
+"""Processor time after which a validation is left, to be done in a worker thread."""
+_SECONDS_AT_MOST = 1.0
+_Run: TypeAlias = Callable[[Callable[[], Any]], Awaitable[Any]]
+"""Runs a function in a worker thread."""
 _CHECKED_FORMATS = ("date", "date-time", "duration", "time", "uuid")
 _TOO_COSTLY = Violation(
     path="", reason="value", message="they take too long to be checked against the schema", expected="smaller arguments"
@@ -82,32 +89,70 @@ class JsonSchema:
         self.accepted = Accepted.by(schema, changes=changes)
         self._validator = _bounded_kind(kind)(schema, registry=registry, format_checker=_formats())
 
-    def is_slow(self, value: Any) -> bool:
-        """Return whether the validation of a value takes long enough to be done in a worker thread."""
-        try:
-            return self.size + len(pydantic_core.to_json(value)) > SLOW_FROM_BYTES
-        except (ValueError, RecursionError):
-            return False
-
     def is_valid(self, value: Any) -> bool:
-        """Return whether a value fits the schema; one that takes too long to be checked does."""
+        """Return whether a value fits the schema; one that takes more than a moment to be checked does."""
         try:
-            return _first_error(self._validator, value) is None
-        except Exception:  # noqa: BLE001 - what cannot be evaluated is accepted
+            return self._is_valid(value, _SECONDS_ON_LOOP)
+        except TooCostlyError:
+            return True
+
+    async def is_valid_beside(self, value: Any, run: _Run) -> bool:
+        """Return whether a value fits the schema; one that takes too long to be checked does.
+
+        Args:
+            value: Any.
+            run: Runs a function in a worker thread, where the validation takes long.
+        """
+        try:
+            return bool(await self._beside(self._is_valid, value, run))
+        except TooCostlyError:
             return True
 
     def violations(self, value: Any) -> list[Violation]:
         """Return every fault of a value."""
         try:
+            return self._violations(value, _SECONDS_AT_MOST)
+        except TooCostlyError:
+            return [_TOO_COSTLY]
+
+    async def violations_beside(self, value: Any, run: _Run) -> list[Violation]:
+        """Return every fault of a value, as `violations` does; for `run`, see `is_valid_beside`."""
+        try:
+            found: list[Violation] = await self._beside(self._violations, value, run)
+        except TooCostlyError:
+            return [_TOO_COSTLY]
+        return found
+
+    async def _beside(self, check: Callable[[Any, float], Any], value: Any, run: _Run) -> Any:
+        """Return what a check says: here, if that takes little time, else in a worker thread."""
+        try:
+            is_slow = self.size + len(pydantic_core.to_json(value)) > _SLOW_FROM_BYTES
+        except (ValueError, RecursionError):
+            is_slow = False
+        if not is_slow:
+            with suppress(TooCostlyError):
+                return check(value, _SECONDS_ON_LOOP)
+        return await run(partial(check, value, _SECONDS_AT_MOST))
+
+    def _is_valid(self, value: Any, seconds: float) -> bool:
+        try:
+            return _first_error(self._validator, value, seconds) is None
+        except TooCostlyError:
+            raise
+        except Exception:  # noqa: BLE001 - what cannot be evaluated is accepted
+            return True
+
+    def _violations(self, value: Any, seconds: float) -> list[Violation]:
+        try:
             try:
                 pydantic_core.to_json(value)
             except (ValueError, RecursionError):  # a cycle, or text that is not Unicode
                 return explained(self.accepted, value) or [NOT_JSON]
-            error = _first_error(self._validator, value)
+            error = _first_error(self._validator, value, seconds)
             return [] if error is None else explained(self.accepted, value) or [fault_of(error)]
         except TooCostlyError:
-            return [_TOO_COSTLY]
-        except (ValueError, RecursionError, TypeError):
+            raise
+        except (ValueError, RecursionError, TypeError, OverflowError):
             return [NOT_JSON]
 
 
@@ -140,12 +185,20 @@ class JsonSchemaArguments(JsonSchema):
         super().__init__(owner, closed, changes=changes, slow_patterns=slow_patterns)
 
     def validate(self, params: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return the arguments, unchanged; see `ports.Arguments`."""
+        """Return the arguments, unchanged; see `events.Arguments`."""
         given: Any = {} if params is None else params
-        violations = self.violations(given)
-        if violations:
-            raise InvalidParameter.from_violations(violations)
-        return dict(given)
+        return _accepted(given, self.violations(given))
+
+    async def validate_beside(self, params: Mapping[str, Any] | None, run: _Run) -> dict[str, Any]:
+        """Return the arguments, unchanged; see `events.Arguments`."""
+        given: Any = {} if params is None else params
+        return _accepted(given, await self.violations_beside(given, run))
+
+
+def _accepted(given: Mapping[str, Any], violations: list[Violation]) -> dict[str, Any]:
+    if violations:
+        raise InvalidParameter.from_violations(violations)
+    return dict(given)
 
 
 def _close(schema: dict[str, Any]) -> None:
@@ -169,10 +222,8 @@ def _formats() -> Any:
     return checker
 
 
-_SECONDS_AT_MOST = 2.0
-"""Processor time of one validation; beyond small values it is spent in a worker thread."""
 _STEPS = 500
-"""Keywords that are evaluated between two looks at the clock."""
+"""Keywords that are evaluated, and values compared, between two looks at the clock."""
 _left: ContextVar[list[float]] = ContextVar("failsoft_validation_left")
 """Steps up to the next look at the clock, and the thread's time at which the validation ends."""
 
@@ -181,13 +232,13 @@ class TooCostlyError(ValueError):
     """A value takes too long to be validated."""
 
 
-def _first_error(validator: Any, value: Any) -> Any:
+def _first_error(validator: Any, value: Any, seconds: float) -> Any:
     """Return the first error of a value by a validator of a `_bounded_kind`, or None.
 
     Raises:
         TooCostlyError: It takes too long to tell.
     """
-    token = _left.set([_STEPS, time.thread_time() + _SECONDS_AT_MOST])
+    token = _left.set([_STEPS, time.thread_time() + seconds])
     try:
         return next(validator.iter_errors(value), None)
     finally:
@@ -199,9 +250,12 @@ def _bounded_kind(kind: Any) -> Any:
     """Return a draft's validator class that validates in bounded time, for the numbers that JSON has."""
     from jsonschema.validators import extend  # noqa: PLC0415 - 30 ms that only tools with JSON Schemas pay for
 
-    own = {
+    own: dict[str, Callable[..., Any]] = {
         "additionalProperties": _additional_properties,
+        "anyOf": partial(_union, is_exclusive=False),
         "enum": _enum,
+        "multipleOf": _multiple_of,
+        "oneOf": partial(_union, is_exclusive=True),
         "pattern": _pattern,
         "patternProperties": _pattern_properties,
         "uniqueItems": _unique_items,
@@ -231,6 +285,22 @@ def _additional_properties(validator: Any, wanted: Any, value: Any, schema: Mapp
             yield from validator.descend(item, wanted, path=name)
 
 
+def _union(validator: Any, wanted: list[Any], value: Any, _schema: Any, *, is_exclusive: bool) -> Iterator[Any]:
+    """Keep none of the branches' errors, unlike jsonschema: a recursive schema makes millions of them."""
+    fitting = 0
+    for index, below in enumerate(wanted):
+        fitting += next(validator.descend(value, below, schema_path=index), None) is None
+        if fitting > is_exclusive:
+            break
+    if not fitting or fitting > 1:
+        yield _error("none of the forms, or several that exclude each other")
+
+
+def _multiple_of(validator: Any, wanted: float, value: Any, _schema: Any) -> Iterator[Any]:
+    if validator.is_type(value, "number") and not is_multiple(value, wanted):
+        yield _error("not a multiple")
+
+
 def _enum(_validator: Any, wanted: list[Any], value: Any, _schema: Any) -> Iterator[Any]:
     if not any(same_json(value, option) for option in wanted):
         yield _error("none of the listed values")
@@ -250,7 +320,7 @@ def _error(said: str) -> Any:
 def _counted(check: Callable[..., Any]) -> Callable[..., Any]:
     def keyword(validator: Any, wanted: Any, value: Any, schema: Any) -> Any:
         left = _left.get()
-        left[0] -= 1
+        left[0] -= 1 + (len(wanted) if isinstance(wanted, (list, dict)) else 0)
         if left[0] < 0:
             left[0] = _STEPS
             if time.thread_time() > left[1]:

@@ -9,7 +9,8 @@ from urllib.parse import unquote
 
 import pydantic_core
 
-from failsoft.framework.arguments.values import is_linear, trust, unique_key
+from failsoft.framework.arguments.patterns import compiled_bytes, is_linear, trust
+from failsoft.framework.arguments.values import unique_key
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.text import bounded
 
@@ -22,11 +23,16 @@ _LISTS = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
 _BY_NAME = ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
 """Keywords that hold one schema, a list of schemas, or schemas by name."""
 REFERENCES = ("$ref", "$dynamicRef")
+_NAMES = frozenset({"$anchor", "$dynamicAnchor", "$id"})
 _BYTES_AT_MOST = 256_000
 _LEVELS_AT_MOST = 128
 """Levels of objects and lists; 64 schemas in one another."""
 _EXPANDED_AT_MOST = 10_000
 """Schemas that apply to one value, references followed."""
+_NAMED_AT_MOST = 100
+"""Subschemas with an anchor or an id of their own; each reference to one is a search through the whole schema."""
+_PATTERN_BYTES_AT_MOST = 12_000_000
+"""Memory of the compiled patterns of one schema."""
 _ONE_OF_THE_SAME = ("not", "if", "then", "else")
 _SEVERAL_OF_THE_SAME = ("allOf", "anyOf", "oneOf", "dependentSchemas")
 """Keywords whose subschemas apply to the same value as the schema that has them; so do references."""
@@ -57,12 +63,17 @@ def check_input_schema(owner: str, schema: Any) -> None:
 
 
 def check_references(owner: str, schema: Any) -> None:
-    """Reject references to other documents: nothing is ever fetched.
+    """Reject references to other documents, since nothing is ever fetched, and too many that are made by name.
 
     Raises:
         TypeError: There is one.
     """
+    named = 0
     for part in subschemas(schema):
+        named += not part.keys().isdisjoint(_NAMES)
+        if named > _NAMED_AT_MOST:
+            msg = f"{owner}: the schema has more than {_NAMED_AT_MOST} parts with an anchor or an id of their own"
+            raise TypeError(msg)
         for reference in filter(None, map(part.get, REFERENCES)):
             if not str(reference).startswith("#"):
                 msg = f"{owner}: the schema refers to {reference!r}; only references within the schema (#/...) work"
@@ -153,11 +164,16 @@ def check_patterns(owner: str, schema: dict[str, Any], *, slow_patterns: SlowPat
     Raises:
         TypeError: There is one.
     """
+    size = 0
     has_unevaluated = any("unevaluatedProperties" in part for part in subschemas(schema))
     for part in subschemas(schema):
         names = part.get("patternProperties")
         own = [part["pattern"]] if isinstance(part.get("pattern"), str) else []
         for pattern in [*own, *(names if isinstance(names, dict) else ())]:
+            size += compiled_bytes(pattern)
+            if size > _PATTERN_BYTES_AT_MOST:
+                msg = f"{owner}: the patterns of the schema take too much memory, together with {bounded(pattern)!r}"
+                raise TypeError(msg)
             if is_linear(pattern):
                 continue
             is_usable = slow_patterns != "refuse" and _is_valid(pattern)

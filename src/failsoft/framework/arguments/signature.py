@@ -77,7 +77,7 @@ class SignatureArguments:
     Defaults are left to the signature: an argument that is not given is not passed.
     """
 
-    is_slow: ClassVar[None] = None
+    validate_beside: ClassVar[None] = None
     """Pydantic is fast, and keeps the interpreter's lock."""
 
     parameters: list[Parameter]

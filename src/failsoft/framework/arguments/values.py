@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache, lru_cache
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import pydantic_core
-from pydantic_core import SchemaError, SchemaValidator, core_schema
+from pydantic_core import SchemaValidator, core_schema
 
+from failsoft.framework.arguments.patterns import found_in
 from failsoft.framework.errors.violations import Reason
 from failsoft.framework.text import bounded, quoted
 
@@ -23,10 +25,6 @@ _KINDS: dict[type, tuple[str, ...]] = {
     dict: ("object",),
     type(None): ("null",),
 }
-_PATTERNS_AT_MOST = 512
-_PATTERN_LENGTH_AT_MOST = 2_000
-_trusted: dict[str, re.Pattern[str]] = {}
-"""Patterns with look-around or back-references that the authors of tools have written."""
 FORMATS: dict[str, str] = {
     "date": "a date as YYYY-MM-DD",
     "date-time": "a date and time as YYYY-MM-DDThh:mm:ssZ",
@@ -46,6 +44,8 @@ FORMATS: dict[str, str] = {
 }
 """JSON Schema's `format` in words; other formats are shown by name."""
 
+_HASHED_ALIKE = sys.hash_info.modulus
+"""From here on many integers have one hash, so that a set of them takes quadratic time."""
 _BEGINNING = re.compile(r"\^([\w/:@# -]{1,20})")
 """A pattern that only requires a prefix."""
 _SHA256 = frozenset({"^[0-9a-f]{64}$", "^[0-9a-fA-F]{64}$"})
@@ -95,6 +95,8 @@ def unique_key(value: Any) -> Any:
         return ("array", *map(unique_key, value))
     if isinstance(value, Mapping):
         return ("object", frozenset([(str(name), unique_key(item)) for name, item in value.items()]))
+    if isinstance(value, (int, float)) and abs(value) >= _HASHED_ALIKE and math.isfinite(value):
+        return ("number", hex(int(value)))
     return value if value.__hash__ is not None else id(value)
 
 
@@ -140,40 +142,6 @@ def is_of_format(form: str, text: Any) -> bool:
     except ValueError:
         return False
     return True
-
-
-@lru_cache(maxsize=_PATTERNS_AT_MOST)
-def _search(pattern: str) -> Callable[[str], bool] | None:
-    """Return a search by the engine of pydantic-core, which does not backtrack; None if it refuses the pattern."""
-    if len(pattern) > _PATTERN_LENGTH_AT_MOST:
-        return None
-    try:
-        return SchemaValidator(core_schema.str_schema(pattern=pattern)).isinstance_python
-    except SchemaError:
-        return None
-
-
-def is_linear(pattern: str) -> bool:
-    """Return whether a pattern can be matched in linear time: it has no look-around and no back-references."""
-    return _search(pattern) is not None
-
-
-def found_in(pattern: str, text: str) -> bool:
-    """Return whether a text matches a pattern somewhere; a pattern that has no linear time is tried only if trusted."""
-    search = _search(pattern)
-    if search is not None:
-        return search(text)
-    trusted = _trusted.get(pattern)
-    return trusted is None or trusted.search(text) is not None
-
-
-def trust(pattern: str) -> None:
-    """Have a pattern matched by Python's `re`, although it may take very long for some texts.
-
-    Raises:
-        re.error: It is invalid.
-    """
-    _trusted[pattern] = re.compile(pattern)
 
 
 def faults_of_text(schema: Mapping[str, Any], text: str) -> Iterator[tuple[Reason, str]]:

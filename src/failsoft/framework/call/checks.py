@@ -307,10 +307,10 @@ def validate(joined: Sequence[Check] = ()) -> Step:
             ):  # sent by an alias, an argument gets its own name, so that the rest of the call knows that alone
                 call.params = under_own_names(call.params, aliases)
             try:
-                if arguments.is_slow is not None and arguments.is_slow(call.params):
-                    call.arguments = await bound.threads.run(partial(arguments.validate, call.params))
-                else:
+                if arguments.validate_beside is None:
                     call.arguments = arguments.validate(call.params)
+                else:
+                    call.arguments = await arguments.validate_beside(call.params, bound.threads.run)
             except InvalidParameter as refused:
                 if not joined:
                     raise

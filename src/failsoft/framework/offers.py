@@ -10,8 +10,8 @@ from urllib.parse import quote, unquote
 
 from typing_extensions import TypedDict, Unpack
 
-from failsoft.framework.arguments.schemas import check_options
 from failsoft.framework.call.operation import Offer, OfferOptions
+from failsoft.framework.errors.corrections import check_options
 
 _VARIABLE = re.compile(r"\{(\+?)([A-Za-z_][A-Za-z0-9_]*)\}")
 

@@ -11,7 +11,6 @@ import pydantic_core
 
 from failsoft.framework.arguments.patterns import compiled_bytes, is_linear, trust
 from failsoft.framework.arguments.values import unique_key
-from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.text import bounded
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
@@ -339,16 +338,3 @@ def kinds_of(schemas: Iterable[Schema]) -> frozenset[str]:
         else:
             kinds.update([one for one in kind or () if isinstance(one, str)])
     return frozenset(kinds)
-
-
-def check_options(decorator: str, options: Mapping[str, Any], known: Sequence[str]) -> None:
-    """Reject an option that a decorator does not have.
-
-    Raises:
-        TypeError: With the closest name.
-    """
-    for unknown in options:
-        if unknown not in known:
-            closest = closest_name(unknown, known)
-            msg = f"{decorator} has no option '{unknown}'" + (f"; did you mean '{closest}'?" if closest else "")
-            raise TypeError(msg)

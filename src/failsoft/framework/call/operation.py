@@ -25,11 +25,12 @@ from typing_extensions import ParamSpec, TypedDict, TypeVar, Unpack
 from failsoft.framework.answer.result import Result
 from failsoft.framework.arguments.json_schema import JsonSchemaArguments
 from failsoft.framework.arguments.marks import Parameter
-from failsoft.framework.arguments.schemas import check_options, check_tool_name
+from failsoft.framework.arguments.schemas import check_tool_name
 from failsoft.framework.arguments.signature import SignatureArguments, read_parameters
 from failsoft.framework.call import CallContext
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.errors.corrections import check_options
 
 if TYPE_CHECKING:
     from failsoft.framework.call.bound import BoundOperation

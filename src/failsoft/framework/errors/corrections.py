@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -335,3 +335,16 @@ def _is_equal(one: Any, other: Any) -> bool:
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
         return len(one) == len(other) and all(map(_is_equal, one, other))
     return bool(one == other)
+
+
+def check_options(decorator: str, options: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Reject an option that a decorator does not have.
+
+    Raises:
+        TypeError: With the closest name.
+    """
+    for unknown in options:
+        if unknown not in known:
+            closest = closest_name(unknown, known)
+            msg = f"{decorator} has no option '{unknown}'" + (f"; did you mean '{closest}'?" if closest else "")
+            raise TypeError(msg)

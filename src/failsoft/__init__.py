@@ -45,8 +45,8 @@ _FACE = {
     },
     "recover": {
         "failsoft.recovery": (
-            "AlternatePaths AttemptTimeout Bulkhead Chaos CircuitBreaker Fallback Hedge Idempotency RateLimit "
-            "RecoveryManager RecoveryResult RepairArguments Retry RetryBudget StaleCache"
+            "AlternatePaths AskPerson AttemptTimeout Bulkhead Chaos CircuitBreaker Fallback Hedge Idempotency "
+            "RateLimit RecoveryManager RecoveryResult RepairArguments Retry RetryBudget StaleCache"
         ),
     },
     "run": {

@@ -118,6 +118,7 @@ from failsoft.framework.standalone import (
 )
 from failsoft.recovery import (
     AlternatePaths as AlternatePaths,
+    AskPerson as AskPerson,
     AttemptTimeout as AttemptTimeout,
     Bulkhead as Bulkhead,
     Chaos as Chaos,

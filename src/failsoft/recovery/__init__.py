@@ -11,6 +11,7 @@ _FACE = {
     "failsoft.recovery.idempotency.strategy": "Idempotency",
     "failsoft.recovery.manager": "RecoveryManager",
     "failsoft.recovery.strategies.alternate_paths": "Alternate AlternatePaths PathSource",
+    "failsoft.recovery.strategies.ask_person": "AskPerson",
     "failsoft.recovery.strategies.attempt_timeout": "AttemptTimeout",
     "failsoft.recovery.strategies.bulkhead": "Bulkhead",
     "failsoft.recovery.strategies.chaos": "Chaos",

@@ -18,6 +18,9 @@ from failsoft.recovery.strategies.alternate_paths import (
     AlternatePaths as AlternatePaths,
     PathSource as PathSource,
 )
+from failsoft.recovery.strategies.ask_person import (
+    AskPerson as AskPerson,
+)
 from failsoft.recovery.strategies.attempt_timeout import (
     AttemptTimeout as AttemptTimeout,
 )

@@ -164,6 +164,10 @@ class RecoveryManager:
         """
         try:
             return self._protected(bound)
+        except TypeError as refused:
+            if not self._place:
+                raise
+            raise ConfigurationError(issue=f"{refused} ({self._place})") from refused
         except ConfigurationError as error:
             if not self._place:
                 raise

@@ -155,7 +155,10 @@ def _strategy_type(strategy: type[Any], *, can_disable: bool) -> Any:
             raise ValueError(msg)
         options: dict[str, Any] = validate({} if value is True else value)
         if not _why_not_added(strategy, options):
-            strategy(**options)  # raises ValueError if they do not go together
+            try:
+                strategy(**options)  # raises ValueError if they do not go together
+            except TypeError as refused:
+                raise ValueError(str(refused)) from None
         return options
 
     return Annotated[_table_type({name: hints[name] for name in fields_of(strategy)}), WrapValidator(read)]

@@ -1,4 +1,4 @@
-"""Testing kit: a clock that jumps instead of waiting, scripted faults, captured events, and a client.
+"""Testing kit: a clock that jumps instead of waiting, scripted faults and answers, captured events, and a client.
 
 The pytest plugin of failsoft provides fixtures for them. Nothing here needs pytest.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from failsoft.framework.safe.author_reports import Report, watch_reports
 from failsoft.testing.clock import InstantClock, InstantLoop
 from failsoft.testing.kit import (
+    AnswerScript,
     CapturedEvents,
     Delay,
     FaultScript,
@@ -20,6 +21,7 @@ from failsoft.testing.kit import (
 )
 
 __all__ = [
+    "AnswerScript",
     "CapturedEvents",
     "Delay",
     "FaultScript",

@@ -1,16 +1,18 @@
-"""What tests of tools need: scripted faults, captured events, a client, a runtime, and assertions about failures."""
+"""What tests of tools need: scripted faults and answers, captured events, a client, a runtime, and assertions."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from failsoft.framework.answer.failure import Failure
 from failsoft.framework.answer.response import ToolResponse
+from failsoft.framework.asking import Answer, Question
+from failsoft.framework.asking.waiting import asker
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.chain import Chain, Recovery, connect
 from failsoft.framework.call.run import invoke
@@ -114,6 +116,65 @@ class FaultScript:
             yield self
         finally:
             operation.function, operation.is_async = function, is_async
+
+
+class AnswerScript:
+    """Answers in place of a person the questions that calls ask (`confirm`, `AskPerson`), in order; the last repeats.
+
+    Args:
+        answers: At least one. A mapping is the form as it was accepted; the others are `"decline"`, `"cancel"`, and
+            `"unanswered"`, which ends the wait at once.
+
+    Examples:
+        >>> import asyncio
+        >>> from failsoft import BaseTool, operation
+        >>> from failsoft.testing import AnswerScript
+        >>> class Stock(BaseTool):
+        ...     @operation(confirm=True)
+        ...     async def clear(self, item: str) -> str:
+        ...         "Clear."
+        ...         return f"{item} cleared"
+        >>> stock, script = Stock(), AnswerScript({"confirm": True}, "decline")
+        >>> with script.answers():
+        ...     first, second = (asyncio.run(stock.clear(item="tea")) for _ in range(2))
+        >>> first.data, second.error.code, len(script.questions)
+        ('tea cleared', 'APPROVAL_REQUIRED', 2)
+    """
+
+    def __init__(self, *answers: Mapping[str, Any] | Literal["decline", "cancel", "unanswered"]) -> None:
+        if not answers:
+            msg = "a script needs at least one answer"
+            raise ValueError(msg)
+        self._answers = answers
+        self.questions: list[str] = []
+        """The messages of the questions, in order."""
+
+    async def ask(self, question: Question) -> Answer:
+        """Answer a question: the `ask` of a call's scope."""
+        given = self._next(question.message)
+        return Answer(given) if isinstance(given, str) else Answer("accept", dict(given))
+
+    async def elicit(self, _context: Any, params: Any) -> Any:
+        """Answer a question as the client of `connected`: pass it as `elicitation_callback`."""
+        from mcp_types import ElicitResult  # noqa: PLC0415 - as `connected` loads it
+
+        given = self._next(params.message)
+        if isinstance(given, str):
+            return ElicitResult(action="cancel" if given == "unanswered" else given)
+        return ElicitResult(action="accept", content=dict(given))
+
+    @contextmanager
+    def answers(self) -> Iterator[AnswerScript]:
+        """Answer the questions of direct calls, which no client makes, while the block lasts."""
+        before = asker.set(self.ask)
+        try:
+            yield self
+        finally:
+            asker.reset(before)
+
+    def _next(self, message: str) -> Mapping[str, Any] | Literal["decline", "cancel", "unanswered"]:
+        self.questions.append(message)
+        return self._answers[min(len(self.questions), len(self._answers)) - 1]
 
 
 class CapturedEvents:

@@ -76,7 +76,7 @@ def field_for(name: str, schema: Mapping[str, Any], options: Sequence[str] = ())
         field["description"] = bounded(str(description))
     listed = [*options] or own.get("enum", ())
     if listed:
-        if not all(isinstance(item, str) for item in listed):
+        if own.get("type", "string") != "string" or not all(isinstance(item, str) for item in listed):
             return None
         return {**field, "type": "string", "enum": [*listed][:_OPTIONS_AT_MOST]}
     if own.get("type") not in _PLAIN:

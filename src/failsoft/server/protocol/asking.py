@@ -22,7 +22,6 @@ from pydantic import ValidationError
 
 from failsoft.framework.asking import Answer, Ask, AwaitingAnswer, Question
 from failsoft.framework.errors import PreconditionFailed, ToolError
-from failsoft.framework.errors.vocabulary import NextStep
 from failsoft.framework.safe.principals import redact_principal
 from failsoft.framework.settings import Settings
 from failsoft.framework.state.store import StateStore
@@ -117,17 +116,17 @@ class Asking:
         if claims is None:
             if not is_ours:
                 return None
-            raise refusal(reason, params.name, arguments)
+            raise refusal(reason, params.name)
         if claims["call"] != digest([params.name, arguments]):
-            raise refusal(_OTHER_CALL, params.name, arguments)
+            raise refusal(_OTHER_CALL, params.name)
         if is_late:
             return Resumed(claims, Answer("unanswered", {}, None))
         given = (params.input_responses or {}).get(_KEY)
         if not isinstance(given, types.ElicitResult):
-            raise refusal(_NO_ANSWER, params.name, arguments)
+            raise refusal(_NO_ANSWER, params.name)
         return Resumed(claims, _answer(given, principal))
 
-    async def spend(self, resumed: Resumed, tool: str, arguments: Mapping[str, Any], principal: str | None) -> None:
+    async def spend(self, resumed: Resumed, tool: str, principal: str | None) -> None:
         """Spend the state of a request whose call is about to run, unless it comes too late to answer anything.
 
         Raises:
@@ -135,7 +134,7 @@ class Asking:
             STATE_UNAVAILABLE, STATE_UNUSABLE, QUOTA_EXHAUSTED: The state store does not take it down.
         """
         if resumed.answer.action != "unanswered" and not await self.seal.spend(resumed.claims, principal):
-            raise refusal(_USED, tool, arguments)
+            raise refusal(_USED, tool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +154,11 @@ class Resumed:
         return self.answer if question.digest == self.claims["asked"] else Answer("unanswered", {}, None)
 
 
-def refusal(reason: str, tool: str, arguments: Mapping[str, Any]) -> ToolError:
+def refusal(reason: str, tool: str) -> ToolError:
     """Return the error of a call whose request state is refused."""
     return PreconditionFailed(
         message=f"The request state of this call was refused: {reason}. Nothing was done; call `{tool}` again without "
         "it, and the question is put again.",
-        next_step=NextStep(tool, arguments),
         effect="none",
     )
 

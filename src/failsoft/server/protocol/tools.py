@@ -182,7 +182,7 @@ class ToolProtocol:
             brought = await self.asking.resumed(params, scope.principal, is_ours=self.seals_all_states)
             if brought is None:
                 return scope, None
-            await self.asking.spend(brought, params.name, params.arguments or {}, scope.principal)
+            await self.asking.spend(brought, params.name, scope.principal)
         except ToolError as refused:
             return scope, refused
         return dataclasses.replace(scope, ask=brought.ask), None

@@ -214,7 +214,7 @@ HOMES = {
     "failsoft.tools.workspace.plans.register": "PLANS_AT_MOST, PLANS_PER_AUTHOR, quota",
     "failsoft.tools.workspace.roles": "WorkspaceSettings",
     "failsoft.tools.workspace.plans.scope": "FILES_AT_MOST, covers, faults_of, normal",
-    "failsoft.tools.workspace.policies": "generic as generic_module, load_policies, rules_of",
+    "failsoft.tools.workspace.policies": "judge as judge_write, generic as generic_module, load_policies, rules_of",
     "failsoft.tools.workspace.policies.languages": "LANGUAGES",
     "failsoft.tools.workspace.preflight": "reduced",
     "failsoft.tools.workspace.reports": "read_entries, report_name",

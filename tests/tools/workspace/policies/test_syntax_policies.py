@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from failsoft import ConfigurationError
-from failsoft.tools.workspace import Policy
-from tests.doors import LANGUAGES, load_policies, rules_of
+from failsoft.tools.workspace import Policy, PolicyViolation
+from tests.doors import LANGUAGES, judge_write, load_policies, rules_of
 
 pytest.importorskip("tree_sitter")
 
@@ -103,6 +103,29 @@ BROKEN = {"(": 100_000, "except:\n": 20_000, "catch {": 20_000, "\ud800eval(x)":
 def test_broken_source_ends_in_findings_and_not_in_an_exception(text: str) -> None:
     assert all(one.line > 0 for one in PYTHON.findings("a.py", text))
     assert all(one.line > 0 for one in TYPESCRIPT.findings("a.ts", text))
+
+
+GREEDY = "eval(x)\n" + "/*a1B2" * 4_000
+"""The parser takes the square of its length in memory, and would need 7 GB."""
+
+
+def test_a_text_that_the_parser_cannot_finish_is_one_finding_that_covers_it() -> None:
+    assert [(one.rule, one.line, one.lines) for one in PYTHON.findings("a.py", GREEDY)] == [("unchecked", 1, 2)]
+    assert "unchecked" in (rules_of([PYTHON, TYPESCRIPT, RUST]) or ())
+
+
+def test_a_file_that_could_not_be_checked_is_not_changed_without_a_waiver() -> None:
+    changed = GREEDY.replace("/*", "/ *", 1).encode()
+    with pytest.raises(PolicyViolation) as refused:
+        judge_write([PYTHON], "a.py", changed, GREEDY.encode(), parameter="content")
+    assert [finding["rule"] for finding in refused.value.findings] == ["unchecked"]
+    assert judge_write([PYTHON], "a.py", changed, None, parameter="content", waived=["unchecked"])
+
+
+def test_places_are_the_same_whether_the_parser_runs_apart() -> None:
+    short = "ä = 'é'; eval(x)\nexec(y)\n"
+    found = list(PYTHON.findings("a.py", short + "#" * 3_000))
+    assert found == list(PYTHON.findings("a.py", short))
 
 
 @pytest.mark.parametrize("name", LANGUAGES)

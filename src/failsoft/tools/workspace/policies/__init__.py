@@ -14,7 +14,8 @@ from failsoft.framework.plugins import sorted_points
 from failsoft.framework.text import bounded
 from failsoft.tools.workspace.policies.generic import GenericPolicy
 from failsoft.tools.workspace.policies.judging import Finding, Policy, judge
-from failsoft.tools.workspace.policies.languages import LANGUAGES, LanguagePolicy
+from failsoft.tools.workspace.policies.languages import LANGUAGES
+from failsoft.tools.workspace.policies.parsing import LanguagePolicy
 
 __all__ = ["Finding", "Policy", "judge", "load_policies", "rules_of"]
 

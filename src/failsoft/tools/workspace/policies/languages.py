@@ -1,9 +1,15 @@
-"""The policies `rust`, `python` and `typescript`: one table of tree-sitter queries (the extra `failsoft[policies]`)."""
+"""What the policies `rust`, `python` and `typescript` look for: one table of tree-sitter queries.
+
+Also a script that looks in a process of its own. It runs without the package, whose import takes half a second.
+"""
 
 from __future__ import annotations
 
 import importlib
+import json
+import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,10 +17,6 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any
 
-from failsoft.framework.errors import ConfigurationError
-from failsoft.tools.workspace.policies.judging import Finding, LineNumbers
-
-_RESOLUTION = "run: pip install 'failsoft[policies]'; or leave the policy out of FAILSOFT_WORKSPACE_POLICIES"
 _WRITE_IT = "write what is missing, or leave it out"
 
 
@@ -233,69 +235,33 @@ LANGUAGES: Mapping[str, Language] = {
 }
 
 
-class LanguagePolicy:
-    """The policy of one language, for the files that it has by their ending.
-
-    Comments and strings are no code. What does not parse is skipped by the parser, which goes on behind it.
+def places_in(name: str, function: str, data: bytes) -> tuple[list[tuple[int, str]], list[tuple[int, int]]]:
+    """Return where each rule is broken, and the parts that are spared; offsets are of bytes, both sorted.
 
     Args:
-        name: Of the policy.
-        language: What it needs to know.
-
-    Raises:
-        CONFIG_ERROR: The extra is not installed.
+        name: Of the language.
+        function: Of its grammar's package, which returns the language.
+        data: The text.
     """
-
-    def __init__(self, name: str, language: Language) -> None:
-        self.name = name
-        self.rules = frozenset(language.advice)
-        self._language = language
-        try:
-            importlib.import_module("tree_sitter")
-            importlib.import_module(language.grammar)
-        except ImportError as error:
-            issue = f"the policy '{name}' of FAILSOFT_WORKSPACE_POLICIES needs the package {error.name}"
-            raise ConfigurationError(issue=issue, resolution=_RESOLUTION) from error
-
-    def findings(self, path: str, text: str) -> Iterator[Finding]:
-        """Yield each place, in the order of the text."""
-        language = self._language
-        function = language.endings.get(PurePosixPath(path).suffix.lower())
-        if function is None or not any(word in text for word in language.words):
-            return
-        data = text.encode(errors="replace")
-        places, spared = self._places(function, data)
-        is_spared_file = language.is_test_file(path)
-        lines, offset = LineNumbers(text), _offsets(text, data)
-        end = -1
-        regions = iter(sorted(spared))
-        region = next(regions, None)
-        for start, rule in sorted(places):
-            while region is not None and region[0] <= start:
-                end, region = max(end, region[1]), next(regions, None)
-            if rule not in language.spared or not (is_spared_file or start < end):
-                yield lines.finding(rule, language.advice[rule], offset(start))
-
-    def _places(self, function: str, data: bytes) -> tuple[set[tuple[int, str]], set[tuple[int, int]]]:
-        """Return where each rule is broken, and the parts that are spared; offsets are of bytes."""
-        language = self._language
-        sitter = importlib.import_module("tree_sitter")
-        grammar, query = _compiled(language.grammar, function, language.query)
-        places: set[tuple[int, str]] = set()
-        spared: set[tuple[int, int]] = set()
-        attributes: list[Any] = []
-        root = sitter.Parser(grammar).parse(data).root_node
-        found = (match for part in _parts(root) for match in sitter.QueryCursor(query).matches(part))
-        for _, captured in found:
-            nodes = {name: several[0] for name, several in captured.items()}
-            if "_spared" in nodes:
-                spared.add((nodes["_spared"].start_byte, nodes["_spared"].end_byte))
-            elif "_attribute" in nodes:
-                attributes.append(nodes["_attribute"])
-            elif language.is_found(nodes, data):
-                places.update((nodes[rule].start_byte, rule) for rule in nodes if rule in language.advice)
-        tests = language.tests_of(sorted(attributes, key=lambda node: node.start_byte))
-        return places, spared.union((one.start_byte, one.end_byte) for one in tests)
+    language = LANGUAGES[name]
+    sitter = importlib.import_module("tree_sitter")
+    grammar, query = _compiled(language.grammar, function, language.query)
+    places: set[tuple[int, str]] = set()
+    spared: set[tuple[int, int]] = set()
+    attributes: list[Any] = []
+    root = sitter.Parser(grammar).parse(data).root_node
+    found = (match for part in _parts(root) for match in sitter.QueryCursor(query).matches(part))
+    for _, captured in found:
+        nodes = {name: several[0] for name, several in captured.items()}
+        if "_spared" in nodes:
+            spared.add((nodes["_spared"].start_byte, nodes["_spared"].end_byte))
+        elif "_attribute" in nodes:
+            attributes.append(nodes["_attribute"])
+        elif language.is_found(nodes, data):
+            places.update((nodes[rule].start_byte, rule) for rule in nodes if rule in language.advice)
+    tests = language.tests_of(sorted(attributes, key=lambda node: node.start_byte))
+    spared.update((one.start_byte, one.end_byte) for one in tests)
+    return sorted(places), sorted(spared)
 
 
 def _parts(root: Any) -> Iterator[Any]:
@@ -318,22 +284,38 @@ def _text(node: Any) -> str:
     return source.decode(errors="replace")
 
 
-def _offsets(text: str, data: bytes) -> Callable[[int], int]:
-    """Return the function from an offset in the UTF-8 bytes of a text to its characters, for arguments that grow."""
-    if len(text) == len(data):
-        return lambda byte: byte
-    done = [0, 0]
-
-    def offset(byte: int) -> int:
-        done[:] = byte, done[1] + len(data[done[0] : byte].decode())
-        return done[1]
-
-    return offset
-
-
 @cache
 def _compiled(grammar: str, function: str, query: str) -> tuple[Any, Any]:
     """Return the language and the compiled query; threads share both."""
     sitter = importlib.import_module("tree_sitter")
     language = sitter.Language(getattr(importlib.import_module(grammar), function)())
     return language, sitter.Query(language, query)
+
+
+CPU_S = 5
+"""Seconds of processor time for one text: several MB of real source."""
+MEMORY_BYTES = 512 << 20
+"""Memory for one text; 16 kB of operators without operands take 3 GB."""
+
+
+def _limit() -> None:
+    """Bound the processor time and the memory of this process, and let others go first."""
+    if sys.platform != "win32":
+        import resource  # noqa: PLC0415 - there is none on Windows
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+        os.nice(5)
+
+
+def _answer() -> None:
+    """Print the places in the text on standard input, which a line of JSON precedes."""
+    head = json.loads(sys.stdin.buffer.readline())
+    sys.path[:] = head["path"]
+    print(json.dumps(places_in(head["name"], head["function"], sys.stdin.buffer.read())))  # noqa: T201 - the answer
+
+
+if __name__ == "__main__":
+    _limit()
+    _answer()

@@ -41,6 +41,7 @@ from failsoft.server.http.exchange import (
     watched,
     with_header,
 )
+from failsoft.server.http.turns import Turns
 from failsoft.server.lifecycle import Lifecycle
 from failsoft.server.protocol.caller import principal_over_http
 
@@ -97,6 +98,7 @@ class Lane:
         self._backchannel = backchannel
         self._security = TransportSecurityMiddleware()
         self._passed = Passed()
+        self._turns = Turns()
         self._without_headers: dict[str, Any] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -110,6 +112,7 @@ class Lane:
             await self.app(scope, receive, send)
             return
         messages = await received(receive, at_most=self._max_body_bytes)
+        await self._turns.take(principal_over_http())
         tree = _request_in(messages, at_most=self._max_body_bytes)
         version = headers.get(_VERSION, DEFAULT_NEGOTIATED_VERSION.encode()).decode("latin-1")
         is_legacy = version in HANDSHAKE_PROTOCOL_VERSIONS

@@ -1,0 +1,43 @@
+"""Turns of callers: of many requests that come together, one a round of the event loop begins, one of each caller."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict, deque
+from collections.abc import Hashable
+
+
+class Turns:
+    """Lets requests begin one by one, so that the requests of one caller do not delay those of another.
+
+    Without turns all requests that have come are begun before the event loop looks at anything else: the answer of a
+    caller with one request then takes as long as the requests of one with hundreds.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: OrderedDict[Hashable, deque[asyncio.Future[None]]] = OrderedDict()
+        self._is_taken = False
+
+    async def take(self, caller: Hashable) -> None:
+        """Return when a request of this caller may begin; at once if none has begun in this round of the loop."""
+        loop = asyncio.get_running_loop()
+        if not self._is_taken:
+            self._is_taken = True
+            loop.call_soon(self._next, loop)
+            return
+        turn: asyncio.Future[None] = loop.create_future()
+        self._waiting.setdefault(caller, deque()).append(turn)
+        await turn
+
+    def _next(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin a round: the next caller's first request."""
+        if not self._waiting:
+            self._is_taken = False
+            return
+        caller, line = self._waiting.popitem(last=False)
+        turn = line.popleft()
+        if line:
+            self._waiting[caller] = line
+        if not turn.done():  # its client may have left
+            turn.set_result(None)
+        loop.call_soon(self._next, loop)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sqlite3
 import subprocess
@@ -155,6 +156,25 @@ def test_a_file_that_is_removed_in_the_middle_of_work_refuses_a_call_and_says_so
         logger.remove(sink)
         logger.disable("failsoft")
     assert any("removed or replaced" in line for line in said)
+
+
+def test_a_file_that_is_restored_in_the_middle_of_work_is_used_after_one_refusal(tmp_path: Path) -> None:
+    path, copy = tmp_path / "s.sqlite", tmp_path / "copy"
+
+    async def main() -> None:
+        store = store_at(path)
+        tool = Till(store)
+        assert await paid(tool, "before") == "ok"
+        with contextlib.closing(sqlite3.connect(path)) as live, contextlib.closing(sqlite3.connect(copy)) as made:
+            live.backup(made)
+        assert await paid(tool, "after") == "ok"
+        copy.replace(path)
+        outcomes = [await paid(tool, order) for order in ("before", "before", "after")]
+        assert outcomes == ["STATE_UNUSABLE", "ok", "ok"]
+        assert tool.taken == ["before", "after", "after"]  # the copy does not know the key
+        await store.close()
+
+    asyncio.run(main())
 
 
 def test_a_file_that_is_damaged_in_the_middle_of_work_refuses_calls_and_is_left_as_it_is(tmp_path: Path) -> None:

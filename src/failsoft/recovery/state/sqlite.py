@@ -42,6 +42,7 @@ _BUSY_MS = 100
 _BATCH = 64
 _SWEEP_EVERY_S = 5.0
 _SWEPT_AT_ONCE = 1_000
+_NO_FILE = 0, 0
 _READ = "SELECT version, CAST(value AS BLOB) FROM record WHERE key = ? AND until > ?"
 _FIND = (
     "SELECT key, CAST(value AS BLOB), until, version FROM record WHERE substr(key, 1, ?) = ? AND until > ? ORDER BY key"
@@ -88,7 +89,8 @@ class SqliteBackend:
         self._thread: threading.Thread | None = None
         self._ending: threading.Thread | None = None
         self._connection: sqlite3.Connection | None = None
-        self._is_read_only, self._identity = False, (0, 0)
+        self._is_read_only, self._identity = False, _NO_FILE
+        self._wal, self._wal_identity = path.with_name(path.name + "-wal"), _NO_FILE
         self._swept_at = 0.0
         self._ahead_s = time.time() - elapsed_s()
 
@@ -263,7 +265,8 @@ class SqliteBackend:
             except (sqlite3.OperationalError, OSError):
                 if writes or not self._open_to_read():
                     raise
-        if self._on_disk() != self._identity:  # writes to a file without a name would be lost
+        if _identity(self.path) != self._identity:  # writes to a file without a name would be lost
+            self._put_wal_aside()
             msg = "it was removed or replaced while it was in use; what it held is forgotten unless it is put back"
             raise StoreLost(msg, fault="damaged")
         assert self._connection is not None  # noqa: S101 - for the type checker
@@ -294,8 +297,7 @@ class SqliteBackend:
 
     def _open_to_read(self) -> bool:
         """Open a file that takes no writes, if possible without the files beside it; return whether that worked."""
-        beside = self.path.with_name(self.path.name + "-wal")
-        has_newer = beside.exists() and beside.stat().st_size > 0  # the last writes, without which keys seem new
+        has_newer = self._wal.exists() and self._wal.stat().st_size > 0  # the last writes, without which keys seem new
         for mode in ("mode=ro",) if has_newer else ("mode=ro", "mode=ro&immutable=1"):
             try:
                 connection = sqlite3.connect(f"{self.path.as_uri()}?{mode}", uri=True, check_same_thread=False)
@@ -318,14 +320,13 @@ class SqliteBackend:
 
     def _use(self, connection: sqlite3.Connection, *, is_read_only: bool) -> None:
         self._connection, self._is_read_only = connection, is_read_only
-        self._identity = self._on_disk()
+        self._identity, self._wal_identity = _identity(self.path), _identity(self._wal)
 
-    def _on_disk(self) -> tuple[int, int]:
-        try:
-            found = self.path.stat()
-        except FileNotFoundError:
-            return 0, 0
-        return found.st_dev, found.st_ino
+    def _put_wal_aside(self) -> None:
+        """Rename the last writes of a file that was replaced: SQLite would take them for those of the new one."""
+        if self._wal_identity != _NO_FILE and _identity(self._wal) == self._wal_identity:
+            self._wal.rename(self._wal.with_name(f"{self._wal.name}.{self._identity[1]}"))
+            self.path.with_name(self.path.name + "-shm").unlink(missing_ok=True)
 
     def _translated(self, error: BaseException) -> BaseException:
         """Return the error for the caller; a failure of the file names it."""
@@ -335,6 +336,14 @@ class SqliteBackend:
         if lost.fault in {"damaged", "denied"}:
             self._disconnect()  # reopen the file once it is repaired or replaced
         return type(lost)(f"{self.path}: {lost}", fault=lost.fault)
+
+
+def _identity(file: Path) -> tuple[int, int]:
+    try:
+        found = file.stat()
+    except FileNotFoundError:
+        return _NO_FILE
+    return found.st_dev, found.st_ino
 
 
 def _held(connection: sqlite3.Connection, key: str, now: float) -> Held:

@@ -70,6 +70,39 @@ def test_archive_closes_the_files_so_that_they_may_be_taken_away(inside, folder)
     assert [entry.get("event") for entry in entries(log)] == ["checkpoint", None]
 
 
+@pytest.mark.parametrize("to", ["away", "."])
+def test_archive_replaces_no_file(inside, log, to):
+    (taken := log.parent / to / f"{log.name}.{3:012}").parent.mkdir(exist_ok=True)
+    if to == "away":
+        taken.write_text("of another log")
+    ran = inside("audit", "archive", "audit-log.jsonl", "--to", to)
+    assert (ran.code, taken.name in ran.out) == (ExitCode.FAILED, True)
+    assert (log.with_name(taken.name)).is_file()
+    assert to == "." or taken.read_text() == "of another log"
+    assert inside("audit", "verify", "audit-log.jsonl").code == ExitCode.OK
+
+
+def test_a_copy_verifies_by_the_head_of_its_original(inside, log):
+    copy = log.with_name("copy.jsonl")
+    copy.write_bytes(log.read_bytes())
+    ran = inside("audit", "verify", "copy.jsonl")
+    assert (ran.code, "--copy-of" in ran.out) == (ExitCode.FAILED, True)
+    assert inside("audit", "verify", "copy.jsonl", "--copy-of", str(log)).code == ExitCode.OK
+    write(log, 4)
+    assert "entries 4 to 4 are missing" in inside("audit", "verify", "copy.jsonl", "--copy-of", str(log)).out
+
+
+def test_a_restored_log_goes_on_once_its_loss_is_accepted(inside, log):
+    kept = log.read_bytes()
+    write(log, 4)
+    log.write_bytes(kept)
+    ran = inside("audit", "archive", "audit-log.jsonl")
+    assert (ran.code, "--accept-loss" in ran.out) == (ExitCode.FAILED, True)
+    assert inside("audit", "archive", "audit-log.jsonl", "--accept-loss").code == ExitCode.OK
+    write(log, 5)
+    assert inside("audit", "verify", "audit-log.jsonl").code == ExitCode.OK
+
+
 def test_what_archive_leaves_in_place_verifies_with_and_without_the_closed_files(inside, log):
     assert inside("audit", "archive", "audit-log.jsonl").code == ExitCode.OK
     closed = next(log.parent.glob("audit-log.jsonl.0*"))

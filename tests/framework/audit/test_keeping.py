@@ -81,14 +81,15 @@ def test_a_file_is_put_aside_daily_where_files_are_kept_by_age(tmp_path: Path) -
     assert log.verify().entries == 3
 
 
-@pytest.mark.parametrize("what", ["a damaged file", "a name that is taken"])
+@pytest.mark.parametrize("what", ["a damaged file", "a name that is taken", "the folder of the log"])
 def test_what_cannot_go_stays_and_no_call_fails_for_it(tmp_path: Path, what: str) -> None:
     fill(kept(tmp_path), 20)
-    log = kept(tmp_path, keep_bytes=1_000, archive=tmp_path / "archive")
+    archive = tmp_path / "log" if what == "the folder of the log" else tmp_path / "archive"
+    log = kept(tmp_path, keep_bytes=1_000, archive=archive)
     first = segments(log.path)[0]
     if what == "a damaged file":
         first.write_bytes(b"{}\n")
-    else:
+    elif what == "a name that is taken":
         (tmp_path / "archive").mkdir()
         (tmp_path / "archive" / first.name).write_text("of another log")
     fill(log, 3)

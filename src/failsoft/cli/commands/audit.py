@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +12,7 @@ from failsoft.cli.errors import ExitCode
 from failsoft.cli.options import AsJson
 from failsoft.cli.screen import Screen, counted
 from failsoft.framework.audit.chain import BEGINNING
+from failsoft.framework.audit.keeping import move_closed
 from failsoft.framework.audit.places import STATE, default_head, key_from
 from failsoft.framework.audit.reading import find as entries_with, segments
 from failsoft.framework.audit.trail import AuditLog
@@ -27,16 +27,24 @@ Log = Annotated[Path | None, typer.Argument(metavar="PATH", help="The log; by de
 def verify(
     path: Log = None,
     *,
+    copy_of: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="The log that this one is a copy of, whose head is used.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Verify that an audit log is whole: from its first entry, or from a signed checkpoint, to its head.
 
     Otherwise print the first fault, a changed line or missing entries or head, and exit with code 1. The key is
     FAILSOFT_AUDIT_KEY, the content of FAILSOFT_AUDIT_KEY_FILE, or the key in the user's state folder. The head is at
-    FAILSOFT_AUDIT_HEAD_PATH, by default in the same folder.
+    FAILSOFT_AUDIT_HEAD_PATH, by default in the same folder under a name that comes from the path of the log: so a copy
+    needs the path of its original. A backup of that folder too is verified with XDG_STATE_HOME set to where it is.
+
+    Examples:
+      failsoft audit verify /var/log/library/audit.jsonl
+      failsoft audit verify copy.jsonl --copy-of /var/log/library/audit.jsonl
     """
     settings = Settings.load()
-    verdict = _verdict(_log(path, settings), settings)
+    verdict = _verdict(_log(path, settings), settings, copy_of)
     screen = Screen()
     if as_json:
         screen.json(verdict.to_dict())
@@ -72,15 +80,25 @@ def archive(
     if verdict.broken is not None:
         if not accept_loss or verdict.broken.line is not None:
             Screen().text(f"broken, and not archived: {verdict.broken}")
+            if verdict.broken.line is None:
+                Screen().text("next: --accept-loss closes it all the same, and records the loss")
             raise typer.Exit(ExitCode.FAILED)
         lost = verdict.before or BEGINNING
     closed = _trail(log, settings).archive(lost=lost)
+    stays = False
     for file in closed:
+        place = file
         if to is not None:
-            to.mkdir(parents=True, exist_ok=True)
-            shutil.move(file, to / file.name)
-        Screen().text(str(file if to is None else to / file.name))
+            try:
+                move_closed(file, to)
+                place = to / file.name
+            except OSError as error:
+                stays = True
+                Screen().text(f"closed, and not moved: {error.strerror or error}: {file.name}")
+        Screen().text(str(place))
     Screen().text(f"closed: {counted(len(closed), 'file')}")
+    if stays:
+        raise typer.Exit(ExitCode.FAILED)
 
 
 def find(
@@ -96,9 +114,11 @@ def find(
         Screen().json(entry)
 
 
-def _verdict(log: Path, settings: Settings) -> Verification:
-    """Verify a log with the key and the head that the settings name."""
-    kept = settings.audit_head_path if _is_own(log, settings) else None
+def _verdict(log: Path, settings: Settings, original: Path | None = None) -> Verification:
+    """Verify a log with the key and the head that the settings name; of a copy, with the head of the original."""
+    kept = settings.audit_head_path if _is_own(original or log, settings) else None
+    if original is not None and (kept is None or str(kept) == STATE):
+        kept = default_head(original)
     given = settings.audit_key
     return verify_log(
         log,

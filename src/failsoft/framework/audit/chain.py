@@ -144,20 +144,20 @@ def follow(entry: Mapping[str, Any], after: Head | None) -> Head:
     return Head(entry["seq"], entry["hash"])
 
 
-def checkpoint(files: Iterable[tuple[Path, Head]], *, lost: Head | None = None) -> dict[str, Any]:
+def checkpoint(files: Iterable[tuple[Path, Head]], *, lost: Iterable[Head] = ()) -> dict[str, Any]:
     """Return the facts of a checkpoint that closes these files. Reads all of them.
 
     Args:
         files: Rotated files, in order, each with its last entry.
-        lost: The last of the missing entries, if an operator has accepted their loss; `BEGINNING` for that of the head.
+        lost: The last of entries that are missing and whose loss an operator has accepted; `BEGINNING` for that of the
+            head.
 
     Raises:
         OSError: One cannot be read.
     """
     closed: list[dict[str, Any]] = [{"file": file.name, **_end(head), "sha256": _digest(file)} for file, head in files]
-    if lost is not None:
-        closed.insert(0, {"file": None, **_end(lost)})
-    return log_event(_EVENT, reason="archive" if lost is None else "loss", closed=closed)
+    missing: list[dict[str, Any]] = [{"file": None, **_end(head)} for head in lost]
+    return log_event(_EVENT, reason="loss" if missing else "archive", closed=[*missing, *closed])
 
 
 def checkpoint_ends(entry: Mapping[str, Any]) -> frozenset[Head]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import filecmp
 import os
 import shutil
@@ -73,7 +74,7 @@ class Keeping:
                 if self.archive is None:
                     file.unlink(missing_ok=True)
                 else:
-                    _move(file, self.archive)
+                    move_closed(file, self.archive)
             except FileNotFoundError:  # another process was faster
                 continue
             except OSError as error:
@@ -83,9 +84,16 @@ class Keeping:
             logger.info("A file of the audit log is kept no longer", file=file.name, moved=self.archive is not None)
 
 
-def _move(file: Path, folder: Path) -> None:
-    """Move a file; on another file system only after its copy is on disk. Nothing is replaced."""
+def move_closed(file: Path, folder: Path) -> None:
+    """Move a closed file; on another file system only after its copy is on disk.
+
+    Raises:
+        FileExistsError: There is another file of this name, which is not replaced; or it is the file itself.
+        OSError: The file cannot be moved, and stays where it is.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if folder.samefile(file.parent):
+        raise FileExistsError(errno.EEXIST, "the archive is the folder of the log", os.fspath(file))
     target = folder / file.name
     copy = folder / f".{file.name}.{os.getpid()}"
     try:

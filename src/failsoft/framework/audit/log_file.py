@@ -9,14 +9,14 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from failsoft.framework.audit.chain import BEGINNING, BadLine, Head, LogUnusable, Seal, checkpoint, log_event
+from failsoft.framework.audit.chain import BEGINNING, BadLine, Head, Seal, checkpoint, log_event
 from failsoft.framework.audit.keeping import AT_ONCE, Keeping
-from failsoft.framework.audit.places import HeadFile, NotWritten, is_at, lock, reason_of, sync_folder, unlock
+from failsoft.framework.audit.places import HeadFile, NotWritten, is_at, lock, reason_of, refusing, sync_folder, unlock
 from failsoft.framework.audit.reading import Scan, end_of, lines_of, segment_name, segments
 from failsoft.framework.files import give_to_folder_owner
 from failsoft.framework.safe.author_reports import logger
@@ -26,10 +26,11 @@ _to_disk: Callable[[int], None] = getattr(os, "fdatasync", os.fsync)
 _RESTLESS = "its file is replaced again and again"
 _NO_FILE = "it is not a regular file"
 
-_NO_HEAD = (
-    "its head is gone, so that entries cut from its end would not show; nothing is written to it until "
-    "`failsoft audit archive PATH --accept-loss`, with the path of the log, has recorded the loss"
+_UNTIL_RECORDED = (
+    "nothing is written to it until `failsoft audit archive PATH --accept-loss`, with the path of the log, has "
+    "recorded the loss"
 )
+_NO_HEAD = f"its head is gone, so that entries cut from its end would not show; {_UNTIL_RECORDED}"
 
 
 class LogFile:
@@ -82,7 +83,7 @@ class LogFile:
         Raises:
             NotWritten: No entry is acknowledged. After a disk error some may have been written.
         """
-        with _refusing():
+        with refusing():
             if self._dead:
                 raise NotWritten(self._dead)
             fd = self._begin(until)
@@ -109,14 +110,15 @@ class LogFile:
             NotWritten: Nothing was closed.
         """
         accepts_loss = lost is not None
-        with _refusing():
+        with refusing():
             fd = self._begin(until, accepts_loss=accepts_loss)
             try:
                 if self._good_bytes:
                     self._rotate(fd)
                     fd = self._begin(until, accepts_loss=accepts_loss)
-                files = segments(self.path)
-                self._close(files, lost)
+                files, end = segments(self.path), self._end_of_last_segment()
+                is_cut_off = accepts_loss and end is not None and end.seq < self._head.seq
+                self._close(files, [*filter(None, [lost]), *([self._head] if is_cut_off else [])])
                 head = self._write(fd, ())
             finally:
                 self._unlock()
@@ -182,7 +184,7 @@ class LogFile:
         if self._good_bytes and size == self._good_bytes:
             return
         if size < self._good_bytes:
-            raise NotWritten(_damaged("it is shorter than it was"))
+            raise NotWritten(_cut_off(self._head))
         scan = self._begun(size, until)
         is_new = not self._good_bytes
         torn = b""
@@ -196,13 +198,19 @@ class LogFile:
                 self._repair_end(fd, scan, torn)
         except BadLine as bad:
             raise NotWritten(_damaged(f"after entry {(scan.head or BEGINNING).seq} {bad}")) from None
-        if scan.witness is not None and (scan.head or BEGINNING).seq < scan.witness.seq:
-            if scan.lines:
-                raise NotWritten(_damaged(f"entries after {scan.head} were cut off"))
-            scan.head = scan.witness  # the file was moved away; the chain continues
+        self._require_end(scan)
         self._head, self._good_bytes = scan.head or BEGINNING, scan.good_bytes
         if is_new:
             self._began_at = scan.began_at
+
+    def _require_end(self, scan: Scan) -> None:
+        """Compare the end of a log with the one known from elsewhere."""
+        if scan.witness is None or (scan.head or BEGINNING).seq >= scan.witness.seq:
+            return
+        if not scan.lines:
+            scan.head = scan.witness  # the file was moved away; the chain continues
+        elif not self._accepts_loss:
+            raise NotWritten(_cut_off(scan.witness))
 
     def _begun(self, size: int, until: float) -> Scan:
         """Return a scan from the last known position; from the beginning if the file is a new one."""
@@ -246,7 +254,7 @@ class LogFile:
         try:
             expired = self._keeping.expired(segments(self.path))
             if expired:
-                self._close(expired, None)
+                self._close(expired)
         except (OSError, NotWritten) as error:
             logger.error("Files of the audit log stay, since they cannot be closed: {}", str(error))
             return
@@ -259,7 +267,7 @@ class LogFile:
             expired, self._expired = self._expired, []
             self._keeping.remove(expired)
 
-    def _close(self, files: Sequence[Path], lost: Head | None) -> None:
+    def _close(self, files: Sequence[Path], lost: Sequence[Head] = ()) -> None:
         """Queue a checkpoint of these files, to be written before any other entry."""
         try:
             ends = [(file, end_of(file, self._seal)) for file in files]
@@ -334,15 +342,8 @@ class LogFile:
             self._head_fails = True
 
 
-@contextmanager
-def _refusing() -> Iterator[None]:
-    """Turn OSError, an unusable key and a newer format into `NotWritten`."""
-    try:
-        yield
-    except LogUnusable as error:
-        raise NotWritten(str(error)) from error
-    except OSError as error:
-        raise NotWritten(reason_of(error)) from error
+def _cut_off(head: Head) -> str:
+    return f"it is damaged (entries up to {head.seq} are cut off, as in one that was restored); {_UNTIL_RECORDED}"
 
 
 def _damaged(what: str) -> str:

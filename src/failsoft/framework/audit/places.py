@@ -15,11 +15,11 @@ import random
 import re
 import secrets
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from failsoft.framework.audit.chain import BadLine, Head, KeyUnusable, Seal
+from failsoft.framework.audit.chain import BadLine, Head, KeyUnusable, LogUnusable, Seal
 from failsoft.framework.errors.vocabulary import PicklableError
 from failsoft.framework.files import opened_regular, others_may_write, state_folder
 
@@ -251,6 +251,17 @@ class NotWritten(PicklableError):
         super().__init__(reason)
         self.reason = reason
         self.is_locked = is_locked
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Turn OSError, an unusable key and a newer format into `NotWritten`."""
+    try:
+        yield
+    except LogUnusable as error:
+        raise NotWritten(str(error)) from error
+    except OSError as error:
+        raise NotWritten(reason_of(error)) from error
 
 
 def lock(fd: int, until: float, *, shared: bool = False, clock: Callable[[], float] = time.monotonic) -> None:

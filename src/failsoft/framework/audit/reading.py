@@ -139,6 +139,8 @@ class Scan:
     """The end that it follows."""
     began_at: float = field(default=float("inf"), init=False)
     """When it was written, in seconds since the epoch; infinite if it does not say."""
+    lost: list[tuple[int, int]] = field(default_factory=list, init=False)
+    """The first and last number of entries that are missing, whose loss a checkpoint has recorded."""
     closed: set[Head] = field(default_factory=set, init=False)
     """The ends that checkpoints record."""
 
@@ -149,7 +151,7 @@ class Scan:
             BadLine: It is not valid.
         """
         entry = self.seal.open(line)
-        head = follow(entry, self.head)
+        head = follow(entry, None if self._is_gap(entry) else self.head)
         if self.witness is not None and self.witness.seq == head.seq and self.witness.hash != head.hash:
             raise BadLine(_ANOTHER)
         if self.first is None:
@@ -160,6 +162,15 @@ class Scan:
         self.head = head
         self.lines += 1
         self.good_bytes += len(line) + 1
+
+    def _is_gap(self, entry: dict[str, Any]) -> bool:
+        """Return whether entries before this one are missing, and it is the checkpoint that records their loss."""
+        if self.head is None or self.head.seq + 1 >= entry["seq"]:
+            return False
+        is_recorded = {self.head, Head(entry["seq"] - 1, entry["prev"])} <= checkpoint_ends(entry)
+        if is_recorded:
+            self.lost.append((self.head.seq + 1, entry["seq"] - 1))
+        return is_recorded
 
 
 def lines_of(fd: int, start: int, end: int) -> Iterator[bytes]:

@@ -17,6 +17,7 @@ from failsoft.framework.audit.reading import Scan, lines_of, segments
 from failsoft.framework.files import opened_regular
 
 _LOCK_WITHIN_S = 2.0
+_OF_COPY = "; of a copy, `failsoft audit verify COPY --copy-of PATH` uses that of the original"
 _TORN = "it has no end: its writer was stopped, and the next one completes or drops it"
 
 
@@ -182,11 +183,12 @@ def _fault_of_ends(path: Path, scan: Scan, witness: Head | None, verdict: Verifi
     if scan.first is not None and scan.first > 1 and scan.before not in scan.closed:
         reason = f"it begins with entry {scan.first}, and no checkpoint closes those before it"
     elif witness is None and scan.lines:
-        reason = "its head is missing: entries cut from its end would not show"
+        reason = f"its head is missing: entries cut from its end would not show{_OF_COPY}"
     elif witness is not None and witness.seq > end.seq:
         reason = f"entries {end.seq + 1} to {witness.seq} are missing from its end: the head is of entry {witness.seq}"
     elif witness is not None and scan.first is not None and 0 < witness.seq < scan.first:
         verdict.remarks.append(f"the head is of entry {witness.seq}, which is not here")
+    verdict.remarks += [f"entries {first} to {last} are missing; their loss was accepted" for first, last in scan.lost]
     if reason is None and scan.first is not None and scan.first > 1:
         verdict.remarks.append(f"it begins with entry {scan.first}; a checkpoint closed what came before")
     return None if reason is None else Broken(path.name, None, reason)

@@ -91,17 +91,18 @@ def test_what_a_begun_call_adds_at_its_end_counts_too(kind: str, tmp_path: Path,
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
-def test_a_quota_that_is_nearly_used_up_is_one_warning(kind: str, tmp_path: Path) -> None:
+def test_a_quota_that_is_nearly_used_up_is_one_warning_however_many_workers_see_it(kind: str, tmp_path: Path) -> None:
     events = Events()
     url = "memory:" if kind == "memory" else f"sqlite:{tmp_path / 's.sqlite'}"
 
     async def main() -> None:
-        state = open_state(url, events, quota_bytes=2_560)
-        records = state.records(events)
+        workers = [open_state(url, events, quota_bytes=2_560) for _ in range(1 if kind == "memory" else 3)]
         for number in range(10):
-            await records.put(f"note:{number}", 1, 3_600.0, principal="ann")
+            for worker in workers:
+                await worker.records(events).put(f"note:{number}", 1, 3_600.0, principal="ann")
             await asyncio.sleep(61)
-        await state.close()
+        for worker in workers:
+            await worker.close()
 
     with logged() as lines:
         InstantClock().run(main())

@@ -23,6 +23,8 @@ StoreGauges: TypeAlias = dict[
 """The gauges of a store by the name of their metric: `read` and `refresh`, see `Gauges.add`."""
 _CAPACITY = 100_000
 _LOOKS_EVERY_S = 60.0
+_WARNED, _WARNED_S = "quota:warned", 3_600.0
+"""The key under which processes note that the operator was warned, for so long."""
 _NEARLY = 0.8
 """The share of a quota from which on an operator is warned."""
 
@@ -126,14 +128,23 @@ class RecordsOf:
             self._looking = asyncio.get_running_loop().create_task(self._warn())
 
     async def _warn(self) -> None:
-        """Log that a quota is nearly used up: once, and again only after it was not."""
+        """Log that a quota is nearly used up: once for all processes, and again only after it was not."""
         await self._refresh()
         ratio = self._used()[()]
-        if ratio >= _NEARLY and not self._is_warned:
+        is_over = ratio >= _NEARLY
+        if is_over != self._is_warned and await self._is_first_to_know(is_over=is_over) and is_over:
             facts = {"used_ratio": round(ratio, 3), "quota_bytes": self._quota_bytes}
             message = "One caller has used {:.0%} of the quota of the state store; beyond it keyed calls are refused"
             logger.bind(event="state_quota", **facts).warning(message, ratio)
-        self._is_warned = ratio >= _NEARLY
+        self._is_warned = is_over
+
+    async def _is_first_to_know(self, *, is_over: bool) -> bool:
+        """Note in the store that a quota is nearly used up, or no longer; return whether no process has yet."""
+        if self._steps is None:
+            return True
+        with suppress(StoreLost):
+            return bool(await self._steps.run(_noted, _WARNED, is_over))
+        return False
 
     def __call__(self, tool: Any) -> Records:
         """Return the records of a toolset, the same object every time."""
@@ -145,6 +156,13 @@ class RecordsOf:
             records = Records(backend, _scope(reference, backend), self._quota_bytes, self._steps, self._look)
             known = made[number] = (reference, records)
         return known[1]
+
+
+def _noted(state: State | None, now: float, is_over: bool) -> Changed:  # noqa: FBT001 - the arguments of a step have positions
+    """Note whether a quota is nearly used up; the answer is whether that is news. A step."""
+    if (state is not None) == is_over:
+        return Changed(state, answer=False)
+    return Changed({"at": now} if is_over else None, answer=True, ttl_s=_WARNED_S)
 
 
 def _scope(reference: weakref.ref[Any], backend: Backend) -> Callable[[], str]:

@@ -97,6 +97,7 @@ class PrometheusRecorder:
             board.gauges.append(self.gauges)
         if registry is not None:
             self._registry = self._registered(registry)
+        self.count(REFUSED, "401", by=0)  # so that the first scrape of a flood shows a rate
 
     @property
     def registry(self) -> CollectorRegistry:

@@ -45,3 +45,14 @@ async def test_refusals_are_counted_by_status_and_those_of_probes_are_not() -> N
         after = refused((await client.get("/metrics", headers=BEARER)).text)
     assert before == {"400": 1, "401": 2, "404": 1, "421": 1}
     assert after == {**before, "503": 1}
+
+
+async def test_the_first_refusals_for_want_of_a_token_have_a_rate() -> None:
+    """Prometheus has no rate of a series whose first value is a high one."""
+    app: Any = asgi_app(Polite(runtime=Runtime(settings=Settings(auth_token=TOKEN), metrics=PrometheusRecorder())))
+    transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8321") as client,
+    ):
+        assert refused((await client.get("/metrics", headers=BEARER)).text) == {"401": 0}

@@ -1,0 +1,67 @@
+"""Tools whose dependency, threads, loop and process can be brought into each incident."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import httpx2
+
+from failsoft import BaseTool, CircuitBreaker, NotFound, operation
+
+
+class Till(BaseTool):
+    """Takes money through the bank that BANK names."""
+
+    async def startup(self) -> None:
+        """Do not start while the file that GATE names is there."""
+        _check_gate()
+        self.bank = httpx2.AsyncClient(base_url=os.environ["BANK"], timeout=20.0)
+
+    async def shutdown(self) -> None:
+        """Close the connections."""
+        await self.bank.aclose()
+
+    @operation(
+        read_only=True, recovery=[CircuitBreaker("bank", min_calls=2, confidence=0.5, open_s=0.25, max_open_s=0.25)]
+    )
+    async def balance(self) -> str:
+        """Ask the bank."""
+        return (await self.bank.get("/")).raise_for_status().text
+
+    @operation
+    async def pay(self, order: str) -> str:
+        """Pay an order."""
+        return order
+
+    @operation(read_only=True)
+    async def look_up(self, order: str) -> str:
+        """Find no order."""
+        raise NotFound(message=f"There is no order {order}.")
+
+    @operation(read_only=True)
+    async def total(self) -> int:
+        """Fail at a mistake of the author."""
+        return {"sum": 1}["total"]
+
+    @operation(read_only=True, timeout=60)
+    async def block(self) -> None:
+        """Block the event loop."""
+        time.sleep(30)  # noqa: ASYNC251 - the incident
+
+    @operation(read_only=True, timeout=60)
+    def hang(self) -> None:
+        """Hold a thread."""
+        time.sleep(30)
+
+    @operation(read_only=True)
+    async def process_id(self) -> int:
+        """Return the id of the process."""
+        return os.getpid()
+
+
+def _check_gate() -> None:
+    if Path(os.environ["GATE"]).exists():
+        message = "the till is locked"
+        raise RuntimeError(message)

@@ -74,6 +74,7 @@ HOMES = {
     "failsoft.framework.logs.alerts": "AlertDispatcher, AlertSink, LogSink, WebhookSink",
     "failsoft.framework.logs.defects": "RepeatedDefects",
     "failsoft.framework.logs.log_writer": "LogWriter, may_wait",
+    "failsoft.framework.logs.once_a_minute": "OnceAMinute",
     "failsoft.framework.logs.logs": "log_events, log_recovery, log_store",
     "failsoft.framework.normalize": (
         "TABLES, THIRD_PARTIES, is_refused, normalize, system_errors as system_errors_module"

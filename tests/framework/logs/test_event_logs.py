@@ -10,7 +10,7 @@ from loguru import logger
 
 from failsoft import CircuitEvent, IdempotencyEvent
 from failsoft.events import Event, Events, RefusalEvent, StoreEvent, StoreFault
-from tests.doors import log_events, log_store
+from tests.doors import OnceAMinute, log_events, log_store
 
 
 @pytest.fixture
@@ -66,3 +66,18 @@ def test_what_is_no_news_is_no_line(lines: list[Any], event: Event) -> None:
     log_events(events)
     events.publish(event)
     assert lines == []
+
+
+def test_a_flood_of_requests_without_access_is_one_line_a_minute_for_each_status(lines: list[Any]) -> None:
+    events = Events()
+    log_events(events)
+    for status in (401,) * 100 + (403, 403, 400, 429, 503):
+        events.publish(RefusalEvent(status))
+    facts = {"event": "access_refused", "count": 1}
+    assert lines == [("WARNING", {**facts, "status": 401}), ("WARNING", {**facts, "status": 403})]
+
+
+def test_what_was_counted_is_told_with_the_next_event_after_a_minute() -> None:
+    times = [0.0, 1.0, 59.0, 60.0, 61.0, 200.0]
+    refused = OnceAMinute(iter(times).__next__)
+    assert [refused.due(401) for _ in times] == [1, 0, 0, 3, 0, 2]

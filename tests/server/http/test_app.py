@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from asyncio import create_task
 from collections.abc import AsyncIterator
@@ -11,11 +12,12 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
+from loguru import logger
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 from mcp.server.auth.settings import AuthSettings
 from starlette.applications import Starlette
 
-from failsoft import ConfigurationError, Runtime, Settings, asgi_app
+from failsoft import ConfigurationError, Runtime, Settings, asgi_app, configure_logging
 from tests.doors import check_exposure, is_loopback, transport_security
 from tests.server.served_tools import Polite
 
@@ -286,8 +288,17 @@ async def test_a_request_with_two_headers_that_decide_about_access_is_refused(na
 
 @pytest.mark.parametrize("auth", [None, OAUTH])
 async def test_a_verifier_that_raises_refuses_every_request(auth: AuthSettings | None) -> None:
-    async with opened(asgi_app(polite(), token_verifier=Directory(), auth=auth)) as client:
-        assert (await call(client, "facts", era="modern", authorization="Bearer broken")).status_code == 401
+    log = io.StringIO()
+    configure_logging("WARNING", json_lines=True, stream=log)
+    try:
+        async with opened(asgi_app(polite(), token_verifier=Directory(), auth=auth)) as client:
+            for _ in range(5):
+                assert (await call(client, "facts", era="modern", authorization="Bearer broken")).status_code == 401
+    finally:
+        logger.remove()
+        logger.disable("failsoft")
+    said = [json.loads(line) for line in log.getvalue().splitlines()]
+    assert [(line["event"], line["count"]) for line in said] == [("verifier_failed", 1), ("access_refused", 1)]
 
 
 async def test_oauth_settings_ask_for_their_scopes_on_tools_and_metrics_and_say_where_tokens_come_from() -> None:

@@ -25,6 +25,7 @@ from failsoft.composition import install
 from failsoft.framework.errors import BootstrapFailure, ConfigurationError, SelfAuditFailure, ToolError
 from failsoft.framework.logs.log_output import announce
 from failsoft.framework.logs.logs import configure_logging
+from failsoft.framework.logs.once_a_minute import OnceAMinute
 from failsoft.framework.text import bounded
 from failsoft.recovery.state.store import default_file
 from failsoft.server.sources import ToolSource, not_set_up
@@ -309,6 +310,8 @@ def _drop_noise() -> None:
     root = logging.getLogger()
     root.setLevel(max(root.level, logging.WARNING))
     logging.getLogger("mcp.server.streamable_http").addFilter(_is_no_disconnect)
+    of_others = OnceAMinute()  # the SDK warns of each request whose token is for another resource
+    logging.getLogger("mcp.server.auth.middleware.bearer_auth").addFilter(lambda _: of_others.due() > 0)
     logging.getLogger("uvicorn.error").addFilter(_is_no_failed_start)
 
 

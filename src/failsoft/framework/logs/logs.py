@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from loguru import logger as loguru  # noqa: TID251 - becomes a guarded logger of its own
 
 from failsoft.framework.errors import BadOutput
-from failsoft.framework.events import CircuitEvent, Event, Events, IdempotencyEvent, StoreEvent, WorkerEvent
+from failsoft.framework.events import (
+    CircuitEvent,
+    Event,
+    Events,
+    IdempotencyEvent,
+    RefusalEvent,
+    StoreEvent,
+    WorkerEvent,
+)
 from failsoft.framework.logs.defects import RepeatedDefects
+from failsoft.framework.logs.once_a_minute import OnceAMinute
 from failsoft.framework.safe.author_reports import (
     GuardedLogger,
     logger,
@@ -48,6 +57,9 @@ _WORKERS = {
     "stalled": ("ERROR", "The event loop of a worker is blocked", ("operation",)),
     "ended": ("WARNING", "A worker has ended", ("exit_status", "reason")),
 }
+
+_WITHOUT_ACCESS = frozenset({401, 403, 421})
+"""Statuses of requests whose token, Host or Origin is not accepted."""
 
 _defects: weakref.WeakKeyDictionary[Any, RepeatedDefects] = weakref.WeakKeyDictionary()
 """By runtime."""
@@ -118,6 +130,16 @@ def log_broken(call: Call, what: str, error: BaseException, *, level: str = "WAR
 def log_events(events: Events) -> None:
     """Log these events from now on; recoveries and attempts are logged with their call."""
     events.subscribe(_log_event, CircuitEvent, IdempotencyEvent, WorkerEvent)
+    refused = OnceAMinute()
+
+    def log_refusal(event: Event) -> None:
+        if not isinstance(event, RefusalEvent) or event.status not in _WITHOUT_ACCESS:
+            return
+        if count := refused.due(event.status):
+            facts = logger.bind(event="access_refused", status=event.status, count=count)
+            facts.warning("Requests are refused: their token, Host or Origin is not accepted")
+
+    events.subscribe(log_refusal, RefusalEvent)
 
 
 def _log_event(event: Event) -> None:

@@ -16,6 +16,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.logs.once_a_minute import OnceAMinute
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.setting_types import SHARED_HOLDER, holders_by_token
 from failsoft.framework.settings import Settings
@@ -49,12 +50,15 @@ class _FailClosedVerifier:
 
     def __init__(self, inner: TokenVerifier) -> None:
         self._inner = inner
+        self._failures = OnceAMinute()
 
     async def verify_token(self, token: str) -> AccessToken | None:
         try:
             return await self._inner.verify_token(token)
         except Exception as error:  # noqa: BLE001 - an exception here would become a bare 500
-            logger.opt(exception=error).error("The token verifier failed; the request is refused")
+            if count := self._failures.due():
+                facts = logger.bind(event="verifier_failed", count=count)
+                facts.opt(exception=error).error("The token verifier failed; requests are refused")
             return None
 
 

@@ -6,7 +6,7 @@ import json
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,7 @@ class Prometheus:
 
 
 @contextmanager
-def scraping(folder: Path, port: int, token: str) -> Iterator[Prometheus]:
+def scraping(folder: Path, port: int, token: str) -> Generator[Prometheus]:
     """Run one that scrapes the server at this port, and yield it once it has done so."""
     program = shutil.which("prometheus")
     if program is None:

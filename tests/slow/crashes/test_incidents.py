@@ -18,7 +18,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx2
 import pytest
@@ -55,14 +55,15 @@ class Bank(http.server.ThreadingHTTPServer):
 
 
 class Window(http.server.BaseHTTPRequestHandler):
-    server: Bank
+    """Answers as the bank is."""
 
     def do_GET(self) -> None:
-        time.sleep(self.server.wait_s)
-        self.server.asked += 1
-        if self.server.flaps:
-            self.server.status = 503 if self.server.asked % 3 else 200
-        self.send_response(self.server.status)
+        bank = cast("Bank", self.server)
+        time.sleep(bank.wait_s)
+        bank.asked += 1
+        if bank.flaps:
+            bank.status = 503 if bank.asked % 3 else 200
+        self.send_response(bank.status)
         self.send_header("content-length", "0")
         self.end_headers()
 
@@ -150,7 +151,7 @@ class Site:
         """Return the events in the log; of failed calls those at level ERROR alone."""
         found: set[str] = set()
         for line in tuple(self.server.errors):
-            record = json.loads(line) if line.startswith("{") else {}
+            record: dict[str, Any] = json.loads(line) if line.startswith("{") else {}
             if record.get("event") != "call_failed" or record["level"] == "ERROR":
                 found.add(str(record.get("event")))
         return found

@@ -39,7 +39,7 @@ KEPT = (
 BY_NAME = (
     *("baseline", "instructions", "adapters", "keyed_calls", "flux", "edit_histories"),
     *("docs_questions", "docs_trees", "docs_dead_paths", "agents", "adversarial", "answers", "play", "outages"),
-    *("hostile_upstreams", "rolling_restart", "store"),
+    *("hostile_upstreams", "redaction", "rolling_restart", "store"),
 )
 BENCHMARKS = (*KEPT, *BY_NAME)
 MODULES = {

@@ -90,7 +90,9 @@ HOMES = {
     "failsoft.framework.safe.rebuilt": "Rebuild",
     "failsoft.framework.safe.principals": "LOCAL_PRINCIPAL, oauth_principal, token_principal",
     "failsoft.framework.safe.redaction": "PATH, WITHHELD, redact, redact_paths, withhold_contents",
-    "failsoft.framework.safe.secrets": "REDACTED, TOKEN, may_have_token, is_secret_name, redact_text",
+    "failsoft.framework.safe.secret_names": "is_secret_name",
+    "failsoft.framework.safe.secrets": "redact_text",
+    "failsoft.framework.safe.tokens": "REDACTED, TOKEN, TOKEN_START",
     "failsoft.framework.safe.tracebacks": "author_line, stack_of",
     "failsoft.framework.state.backend": (
         "Account, Backend, Changed, Held, State, Step, StoreLost, UnreadableValue, Write, WriteRefused"

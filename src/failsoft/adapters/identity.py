@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 from uuid import UUID
 
-from failsoft.framework.safe.secrets import is_secret_name, is_secret_parameter
+from failsoft.framework.safe.secret_names import is_secret_name, is_secret_parameter
 
 _DIFFERS_AMONG_REPLICAS = frozenset({"--bind", "--fd", "--host", "--log-level", "--port", "--uds", "--workers"})
 """Options of servers that say where a process listens or how it logs, not which server it is."""

@@ -12,7 +12,9 @@ from failsoft.framework.errors import ReportedFailure, ToolError
 from failsoft.framework.errors.vocabulary import OF_A_CATEGORY
 from failsoft.framework.safe.json_safe import dumps, json_safe
 from failsoft.framework.safe.redaction import redact, redact_paths
-from failsoft.framework.safe.secrets import REDACTED, is_secret_name, redact_text
+from failsoft.framework.safe.secret_names import is_secret_name
+from failsoft.framework.safe.secrets import redact_text
+from failsoft.framework.safe.tokens import REDACTED
 from failsoft.framework.text import bounded, quoted as as_quotation
 
 _QUOTED_AT_MOST = 2_000

@@ -37,3 +37,65 @@ def test_a_token_of_grafana_is_hidden(token: str) -> None:
     shown = redact_text(f"the token {token} was refused by grafana.example.org")
     assert token[:24] not in shown
     assert token[5:] not in shown
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "self._cookies = cookies",
+        "self.refresh_token = resp.refresh_token",
+        "credentials: AccessTokenProvider | None = None",
+        "token = await provider()",
+        'Token.Name: "bold", width=2',
+        "sha512-mhSFvSGVIfFvKXGa7jGS0OYBDHGyGyuhAQIvbMrBZpXL7ALHPUdRGbR8ZmKGmRuHfHBKeYmVdvjQvjX2nNWUEA==",
+        "/usr/lib/python3/dist-packages/cryptography/hazmat/primitives/asymmetric/X25519PrivateKeys2.py",
+        "VaultCredentialAuthResourceMcpOauth2TokenEndpointParam",
+        "cache_key=8f14e45fceea167a5a36dedd4bea2543",
+        "job_8f14e45fceea167a5a36dedd4bea2543 has ended",
+        "commit 8f14e45fceea167a5a36dedd4bea25438f14e45f",
+        "auth:\n  rootUser: app\n",
+    ],
+)
+def test_a_line_with_words_of_secrets_and_none_of_them_stays(line: str) -> None:
+    assert redact_text(line) == line
+
+
+_RANDOM = "Kq7Vb2xR9mZt4WpLc8Yd3NfHs6JgTa5Ue1Bo"
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        (f"newservice_{_RANDOM} was refused", _RANDOM),
+        (f"{_RANDOM[:14]}.atlasv1.{_RANDOM}", _RANDOM),
+        ("//registry.example.org/:_authToken=hunter2x", "hunter2x"),
+        ("auth:\n  rootPassword: hunter2x", "hunter2x"),
+        ('  token      = "hunter2x"', "hunter2x"),
+        ('{\\"password\\": \\"hunter2x\\"}', "hunter2x"),
+        ("- name: DB_PASSWORD\n  value: hunter2x", "hunter2x"),
+        ('{"name": "API_TOKEN", "value": "hunter2x"}', "hunter2x"),
+        ('<add key="ApiSecret" value="hunter2x" />', "hunter2x"),
+        ('form-data; name="password"\r\n\r\nhunter2x', "hunter2x"),
+        ('<wsse:Password Type="x">hunter2x</wsse:Password>', "hunter2x"),
+        ("define('DB_PASSWORD', 'hunter2x');", "hunter2x"),
+        ('.setPassword("hunter2x")', "hunter2x"),
+        ("ALTER ROLE app PASSWORD 'hunter2x';", "hunter2x"),
+        ("CREATE USER 'app' IDENTIFIED BY 'hunter2x'", "hunter2x"),
+        ("jdbc:oracle:thin:scott/hunter2x@db:1521:orcl", "hunter2x"),
+        (f"The API key {_RANDOM} is not valid", _RANDOM),
+        (f"ALGOLIA_ADMIN_KEY={_RANDOM}", _RANDOM),
+        ("SetEnv DB_PASSWORD hunter2x", "hunter2x"),
+        ("mysql -u root -phunter2x shop", "hunter2x"),
+        ("sqlcmd -S db -U sa -P hunter2x", "hunter2x"),
+        ("keytool -list -storepass hunter2x", "hunter2x"),
+        ("echo hunter2x | sudo -S apt update", "hunter2x"),
+        ("requirepass hunter2x", "hunter2x"),
+        ('Authorization: Digest username="bob", response="hunter2x"', "hunter2x"),
+        (f"Authorization: GenieKey {_RANDOM}", _RANDOM),
+        (f"refused: AWSAccessKeyId=x&Signature={_RANDOM[:28]}", _RANDOM[:28]),
+    ],
+)
+def test_a_secret_is_hidden_by_what_stands_around_it(text: str, secret: str) -> None:
+    shown = redact_text(text)
+    assert secret not in shown
+    assert redact_text(shown) == shown

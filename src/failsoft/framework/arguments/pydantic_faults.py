@@ -16,7 +16,8 @@ from failsoft.framework.arguments.values import FORMATS, matching
 from failsoft.framework.arguments.wording import ABSENT, INTEGER_BELOW, TOO_MUCH, Fault, Place, violation
 from failsoft.framework.errors.tool_error import ToolError
 from failsoft.framework.errors.violations import Reason, Violation
-from failsoft.framework.safe.secrets import is_secret_name, redact_text
+from failsoft.framework.safe.secret_names import is_secret_name
+from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import bounded
 
 _LINES_AT_MOST = 2_000

@@ -14,7 +14,8 @@ from failsoft.framework.arguments.schemas import ALLOWED_AT_MOST
 from failsoft.framework.errors.corrections import Correction, correction, how_far
 from failsoft.framework.errors.violations import Reason, Violation
 from failsoft.framework.safe.redaction import is_content, withhold_contents
-from failsoft.framework.safe.secrets import is_secret_name, redact_text
+from failsoft.framework.safe.secret_names import is_secret_name
+from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import QUOTED_AT_MOST, bounded, json_type, named, printable, quoted
 
 ABSENT: Any = object()

@@ -10,7 +10,9 @@ from functools import lru_cache
 from typing import Any
 
 from failsoft.framework.safe.json_safe import json_safe
-from failsoft.framework.safe.secrets import NAME_AT_MOST, REDACTED, is_secret_name, redact_text, words_of
+from failsoft.framework.safe.secret_names import NAME_AT_MOST, is_secret_name, words_of
+from failsoft.framework.safe.secrets import redact_text
+from failsoft.framework.safe.tokens import REDACTED
 from failsoft.framework.text import bounded
 
 PATH = "<path>"

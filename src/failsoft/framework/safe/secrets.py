@@ -1,179 +1,51 @@
-"""Is it a secret: by the name of a value, by the format of a token, by what stands before a value in a text.
+"""Texts without secrets: tokens by their formats, every other secret by the structure around it.
 
-Names are judged by whole words: `tokens_used` and `author` are not secrets. A token has a format of its own, and is
-found wherever it stands. Every other secret in a text is found by the structure around it: a URL, a header, a pair of a
-name and a value. All patterns take linear time.
+A structure is a URL, a header, a pair of a name and a value, or a phrase of `phrases.py`. Patterns take linear time.
 """
 
 from __future__ import annotations
 
-import itertools
 import re
-from functools import lru_cache
 
-REDACTED = "<redacted>"
-"""Placeholder for a secret."""
-NAME_AT_MOST = 200
-"""Characters of a name that are looked at."""
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-
-_SECRET_WORDS = frozenset(
-    {
-        *("apikey", "appkey", "accountkey", "authkey", "sharedaccesskey", "authorization", "bearer"),
-        *("cookie", "cookies", "credential", "credentials", "creds", "cvc", "cvv", "dsn", "jwt", "mfa", "otp"),
-        *("passcode", "passphrase", "passwd", "password", "passwords", "pgpassword", "psk", "pwd", "pw"),
-        *("secret", "secrets", "token", "totp", "userpass", "webhook"),
-    }
-)
-
-_SECRET_KEYS = frozenset(
-    {
-        *("access", "account", "api", "app", "auth", "client", "deploy", "encryption", "host", "license", "master"),
-        *("private", "secret", "service", "session", "shared", "signing", "ssh", "storage", "subscription", "webhook"),
-    }
-)
-"""A word before `key` that makes it a secret."""
-
-_SECRET_PAIRS = frozenset(
-    {("connection", "string"), ("conn", "string"), ("conn", "str"), ("connection", "url"), ("connection", "uri")}
-)
-
-_FOR_THE_CALLER = frozenset({"continuation", "cursor", "next", "page", "pagination"})
-"""Words of tokens that are meant for the caller, such as `next_page_token`."""
-
-_FACTS_ABOUT = frozenset(
-    {
-        *("at", "budget", "count", "endpoint", "expires", "expiry", "format", "hint", "id", "ids", "length", "limit"),
-        *("max", "min", "name", "names", "policy", "remaining", "required", "rule", "ttl", "type", "uri", "url"),
-        *("usage", "used", "version", "path", "file", "error", "status", "valid", "enabled", "rotated"),
-    }
-)
-"""Words after which a name is not a secret: `token_count`, `api_key_id`."""
-
-_PARAMETERS = frozenset(
-    (word,) for word in ("key", "sig", "signature", "code", "sas", "hmac", "pin", "sid", "session", "assertion")
-)
-"""Query parameters that hold secrets, though their names are ordinary words elsewhere."""
-
-
-@lru_cache(maxsize=1_024)
-def is_secret_name(name: str) -> bool:
-    """Return whether a key, a parameter or a header of this name holds a secret.
-
-    Cached: names come from schemas and fields, so every call has the same few.
-    """
-    words = words_of(name[:NAME_AT_MOST])
-    if not words or not _FOR_THE_CALLER.isdisjoint(words):
-        return False
-    pairs = list(itertools.pairwise(words))
-    if not _SECRET_PAIRS.isdisjoint(pairs[-1:]):
-        return True
-    if words[-1] in _FACTS_ABOUT:
-        return False
-    if words in {("auth",), ("x", "auth"), ("pass",)} or not _SECRET_WORDS.isdisjoint(words):
-        return True
-    if words[-1] in {"pass", "signature"} and len(words) > 1:
-        return True
-    return any(after in {"key", "keys"} and before in _SECRET_KEYS for before, after in pairs)
-
-
-@lru_cache(maxsize=1_024)
-def is_secret_parameter(name: str) -> bool:
-    """Return whether a parameter of this name in a URL holds a secret."""
-    words = words_of(name[:NAME_AT_MOST])
-    return is_secret_name(name) or (bool(words) and (words in _PARAMETERS or _is_signed(words)))
-
-
-def _is_signed(words: tuple[str, ...]) -> bool:
-    """Return whether it is a parameter of signed URLs of cloud storage."""
-    return words[0] == "x" and words[-1] in {"signature", "credential", "token"}
-
-
-@lru_cache(maxsize=1_024)
-def words_of(name: str) -> tuple[str, ...]:
-    """Return the words of a name in lower case: `X-Api-Key`, `apiKey`, `API_KEY` and `api.key` all say api, key."""
-    return tuple([word.lower() for word in _WORDS.findall(name)])
-
-
-_PEM = (
-    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-    r"[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)"
-)
-
-_AFTER_START = (
-    r"eyJ[\w-]{5,}+\.[\w-]{5,}+(?:\.[\w-]*+)?",
-    r"eyJrIjoi[A-Za-z0-9+/]{30,}+=*+",  # Grafana's API keys
-    r"A(?:KIA|SIA)[0-9A-Z]{16}(?![0-9A-Za-z])",
-    r"(?:gh[pousr]_|github_pat_|npm_|hf_|lin_api_|ntn_)[\w-]{20,}+",
-    r"(?:gl(?:pat|rt)-|pypi-)[\w-]{20,}+",
-    r"gl(?:sa|c)_[\w+/-]{20,}+=*+",
-    r"x(?:ox[a-z]|app)-[\w-]{10,}+",
-    r"sk-(?=[A-Za-z_-]*+[0-9])[\w-]{16,}+",
-    r"(?:[rsp]k_(?:live|test)|whsec)_\w{10,}+",
-    r"(?:AIza[\w-]{30,}+|GOCSPX-[\w-]{20,}+|ya29\.[\w-]{20,}+)",
-    r"SG\.[\w-]{16,}+\.[\w-]{16,}+",
-    r"hv[sbr]\.[\w-]{20,}+",
-    r"do[opr]_v1_[a-f0-9]{32,}+",
-    r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{24,}+",
-    r"(?:key-|dapi)[a-f0-9]{32}(?![a-f0-9])",
-    r"(?:PMAK-|ATATT3|sq0(?:atp|csp)-|dp\.pt\.)[\w-]{20,}+",
-    r"[0-9]{8,10}:AA[\w-]{30,}+",  # Telegram's bots
-    r"AGE-SECRET-KEY-1[0-9A-Z]{50,}+",
-)
-
-TOKEN = re.compile(rf"{_PEM}|(?<![A-Za-z0-9_-])(?:{'|'.join(_AFTER_START)})", re.ASCII)
-"""A token or key of any of these formats."""
-_WORD = b"-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_AS_RUNS = bytes(ord("-") if code in _WORD else ord(" ") for code in range(256))
-_RUN = b"-" * 15
-
-_TOKEN_START = re.compile(
-    r"[0-9AGPSdeghklnprswxy](?<![A-Za-z0-9_-].)(?:yJ|KIA|SIA|Iza|TATT3|GE-|h[pousr]_|ithub_|l(?:pat|rt|sa|c)[_-]|pm_"
-    r"|tn_|f_|in_|ypi-|ox|app-|k[-_]|hsec_|OCSPX|a29|G\.|v[sbr]\.|o[opr]_v1|hp[acps]|ey-|api|MAK-|q0[ac]|p\.pt|[0-9]{7,9}:AA)"
-)
-"""How a token begins; its first letter as a set, so that the search passes over all other letters at once."""
-
-
-def may_have_token(text: str) -> bool:
-    """Return whether a text may have a token: 15 letters, digits, `_` or `-` in a row, and the beginning of one.
-
-    A translation and a search in it take a tenth of the time of `TOKEN`, and the search for beginnings two fifths.
-    """
-    if len(text) < len(_RUN) or text.encode("ascii", "replace").translate(_AS_RUNS).find(_RUN) < 0:  # cheaper than `in`
-        return False
-    return _TOKEN_START.search(text) is not None
-
+from failsoft.framework.safe.phrases import is_mixed, without_secrets_beside_names, without_secrets_of_commands
+from failsoft.framework.safe.secret_names import is_name_of_key, is_secret_name, is_secret_parameter, words_of
+from failsoft.framework.safe.tokens import REDACTED, TOKEN, may_have_tokens, without_known_tokens, without_random_tokens
 
 _NEEDLES = (
     ("", ("pass", "secret", "auth", "bearer", "cred", "dsn", "otp", "mfa", "signature", "conn")),
     ("k", ("key", "token", "cookie", "psk", "webhook")),
     ("w", ("pw", "jwt")),
     ("v", ("cvv", "cvc")),
-    ("-", (" -u",)),
+    ("-", (" -u", " -p", " -a ", " -w ")),
+    ("|", ("sudo",)),
+    ("y", ("identified", "crumb")),
+    ("@", ("oracle:",)),
 )
 """Substrings of which one is in every text with a secret, a URL apart, each after a character that it contains.
 
 To look for a single character takes a third of the time.
 """
 
-_MARK = re.compile(r"[\s=:<]|hook|telegram")
+_MARK = re.compile(r"""[\s=:<"']|hook|telegram""")
 """What is in every text with a secret that is no token: a single word, such as a name or a path, mostly has none."""
 _IN_NAMES = re.compile("|".join([needle for _, needles in _NEEDLES for needle in needles]))
 _URL = re.compile(r"(?<![A-Za-z0-9+.-])([A-Za-z][A-Za-z0-9+.-]{1,30})://([^\s\"'<>`\\]{1,4096})")
 _QUERY = re.compile(r"([?&#;])([A-Za-z0-9_.~%-]{1,80})=([^&#;\s\"'<>]{1,4096}+)")
 
 _HOOK = re.compile(
-    r"((?:hooks\.slack\.com/(?:services|workflows)|discord(?:app)?\.com/api/webhooks|[\w.-]{1,80}\.webhook\.office\.com)/"
+    r"((?:hooks\.(?:slack\.com/(?:services|workflows)|zapier\.com/hooks/catch)|discord(?:app)?\.com/api/webhooks|[\w.-]{1,80}\.webhook\.office\.com)/"
     r"|api\.telegram\.org/bot)[^\s\"'<>]{8,512}+"
 )
 
 _ATTRIBUTE = r"(?:self|cls|this)(?>(?:\.[a-z_]\w{0,60}+){1,5})"
 _IS_ATTRIBUTE = re.compile(_ATTRIBUTE, re.ASCII)
+_SHELL = re.compile(r"\$[A-Z_]{2,}")
+_VARIABLE = re.compile(r"[a-z_]+(?:\.[a-z_]+){0,5}", re.ASCII)
 _SCHEMES = r"(?:basic|bearer|digest|negotiate|token|apikey|aws4-hmac-sha256)"
 
 _HEADER = re.compile(
     rf"""(?i)(?<![A-Za-z0-9_-])((?:proxy-)?authorization|(?:set-)?cookie)(["']?\s{{0,4}}[:=]\s{{0,4}}["']?)"""
-    rf"""(?!<redacted>|{_ATTRIBUTE}(?:[\s,)]|\Z))({_SCHEMES}\s[^\r\n"']{{1,4096}}+|[^\s=;"']{{1,200}}=[^\r\n"']{{1,4096}}+|[^\s"',;]{{8,4096}}+)"""
+    rf"""(?!<redacted>|{_ATTRIBUTE}(?:[\s,)]|\Z))((?:digest|aws4-hmac-sha256)\s[^\r\n]{{1,4096}}+|{_SCHEMES}\s[^\r\n"']{{1,4096}}+|[\w-]{{1,30}}\s[\w.~+/=-]{{16,4096}}+|[^\s=;"']{{1,200}}=[^\r\n"']{{1,4096}}+|[^\s"',;]{{8,4096}}+)"""
 )
 
 _BEARER = re.compile(
@@ -181,17 +53,20 @@ _BEARER = re.compile(
 )
 
 _NAME = re.compile(
-    r"""(?<![\w.-])(-{0,2}[A-Za-z][\w.-]{0,60}+(?:\s(?:key|token|password|secret|string)(?=["']?\s?[:=]|\t|\sis:?\s))?)"""
-    r"""(["']?)(\s{0,3}(?:=>|=(?!=)|:)\s{0,3}|\t{1,3}|\sis:?\s{1,3})""",
+    r"""(?<![\w.-])([-_]{0,2}[A-Za-z0-9][\w.-]{0,60}+(?:\s(?:key|token|password|secret|string)(?=["']?\s?[:=]|\t|\sis:?\s))?)"""
+    r"""(\\{0,3}["']?)([ \t]{0,16}(?:=>|=(?!=)|:)[ \t]{0,16}|\t{1,3}|\sis:?\s{1,3})""",
     re.ASCII,
 )
 
 _VALUE = re.compile(
-    r"""("(?>(?:[^"\r\n\\]|\\.){1,4096})"|'(?>(?:[^'\r\n\\]|\\.){1,4096})'|[^\s"'&,;)}\]<>]{1,4096}+)""", re.ASCII
+    r"""(\\{1,3}["'][^"'\r\n\\]{1,4096}+|"(?>(?:[^"\r\n\\]|\\.){1,4096})"|'(?>(?:[^'\r\n\\]|\\.){1,4096})'"""
+    r"""|[^\s"'&,;)}\]<>]{1,4096}+)""",
+    re.ASCII,
 )
 
-_FLAG = re.compile(r"""(?<!\S)(--[A-Za-z][\w-]{0,60}+)(\s{1,3}["']?)(?![-<])([^\s"']{1,4096}+)""", re.ASCII)
-_ELEMENT = re.compile(r"<([A-Za-z][\w:.-]{0,60}+)>([^<>\r\n]{1,4096}+)(?=</)", re.ASCII)
+_RANDOM_KEY = re.compile(r"(?=(?:\D*\d){4})(?=.*[A-Za-z])[\w+/=-]{20,200}", re.ASCII)
+_FLAG = re.compile(r"""(?<!\S)(--?[A-Za-z][\w-]{0,60}+)(\s{1,3}["']?)(?![-<])([^\s"']{1,4096}+)""", re.ASCII)
+_ELEMENT = re.compile(r"<([A-Za-z][\w:.-]{0,60}+)(\s[^<>]{0,200}+)?>([^<>\r\n]{1,4096}+)(?=</)", re.ASCII)
 
 _NETRC = re.compile(
     r"(?i)(?<!\S)((?:machine\s{1,9}\S{1,200}+|default)\s{1,9}(?:(?:login|account)\s{1,9}\S{1,200}+\s{1,9}){0,2}"
@@ -206,42 +81,55 @@ _PROSE = frozenset(
         *("empty", "wrong", "expired", "unknown", "unauthorized", "forbidden", "denied", "not", "no", "the", "a", "an"),
         *("is", "too", "authentication", "failed", "refused", "rejected", "optional", "unauthenticated", "undefined"),
         *("unexpected", "type", "enum", "range", "length", "pattern", "format", "value", "reference", "withheld"),
-        *("integer", "number", "boolean", "object", "array", "default", "yes", "str", "int", "bool", "secretstr"),
+        *(
+            "integer",
+            "number",
+            "boolean",
+            "object",
+            "array",
+            "default",
+            "yes",
+            "str",
+            "int",
+            "bool",
+            "secretstr",
+            "await",
+        ),
     }
 )
 
-_RANDOM_AT_LEAST = 6
-"""Characters of a value without `=` or `:` before it."""
+_SHORTEST = 2
 _MASKED = ("<redacted>", "********", "<withheld>", "***", "${", "$(", "{{", "%s", "{", "[", "...", "os.environ", "env.")
 
 
 def redact_text(text: str) -> str:
     """Return the text with every secret replaced: by structure first, by the formats of tokens second."""
-    lowered = text.lower()
-    if may_have_token(text) or "private key" in lowered:
+    has_tokens = may_have_tokens(text)
+    if has_tokens:
+        text = without_known_tokens(text)
+    if "PRIVATE KEY" in text:
         text = TOKEN.sub(REDACTED, text)
-        lowered = text.lower()
+    lowered = text.lower()
+    if _has_structure(lowered):
+        text = _by_structure(text, lowered)
+    return without_random_tokens(text) if has_tokens else text
+
+
+def _has_structure(lowered: str) -> bool:
     if " " not in lowered and _MARK.search(lowered) is None:
-        return text
+        return False
     if "://" in lowered:
-        return _by_structure(text, lowered)
+        return True
     for mark, needles in _NEEDLES:
         if mark in lowered:
             for needle in needles:  # a plain loop takes a fifth of the time of `any`
                 if needle in lowered:
-                    return _by_structure(text, lowered)
-    return text
+                    return True
+    return False
 
 
 def _by_structure(text: str, lowered: str) -> str:
-    if "://" in lowered:
-        text = _URL.sub(_without_url_secrets, text)
-    if "webhook" in lowered or "hooks." in lowered or "telegram" in lowered:
-        text = _HOOK.sub(rf"\1{REDACTED}", text)
-    if "authorization" in lowered or "cookie" in lowered:
-        text = _HEADER.sub(rf"\1\2{REDACTED}", text)
-    if "bearer" in lowered or "basic" in lowered:
-        text = _BEARER.sub(rf"\1 {REDACTED}", text)
+    text = without_secrets_of_commands(_without_secrets_of_requests(text, lowered), lowered)
     if "password" in lowered and ("machine" in lowered or "default" in lowered):
         text = _NETRC.sub(rf"\1{REDACTED}", text)
     if " -u" in lowered or "--user" in lowered:
@@ -250,9 +138,25 @@ def _by_structure(text: str, lowered: str) -> str:
         return text
     if "</" in text:
         text = _ELEMENT.sub(_without_element, text)
-    if "--" in text:
+    if " -" in text or text.startswith("-"):
         text = _FLAG.sub(_without_flag_value, text)
+    text = without_secrets_beside_names(text, lowered)
     return _without_pairs(text)
+
+
+def _without_secrets_of_requests(text: str, lowered: str) -> str:
+    """Return the text without the secrets of URLs and headers."""
+    if "://" in lowered:
+        text = _URL.sub(_without_url_secrets, text)
+    if "webhook" in lowered or "hooks." in lowered or "telegram" in lowered:
+        text = _HOOK.sub(rf"\1{REDACTED}", text)
+    if "=" in text and ("&" in text or "?" in text):
+        text = _QUERY.sub(_without_parameter, text)
+    if "authorization" in lowered or "cookie" in lowered:
+        text = _HEADER.sub(rf"\1\2{REDACTED}", text)
+    if "bearer" in lowered or "basic" in lowered:
+        text = _BEARER.sub(rf"\1 {REDACTED}", text)
+    return text
 
 
 def _without_url_secrets(match: re.Match[str]) -> str:
@@ -271,7 +175,8 @@ def _without_user(scheme: str, rest: str) -> str:
         return rest
     user, colon, password = rest[:place].partition(":")
     if colon:
-        return rest if password == REDACTED or not password else f"{user}:{REDACTED}{rest[place:]}"
+        shown = REDACTED if len(user) >= 20 and is_mixed(user) else user  # noqa: PLR2004 - a name is shorter
+        return rest if password == REDACTED or not password else f"{shown}:{REDACTED}{rest[place:]}"
     is_token = len(user) >= 16 or (len(user) >= 8 and any(letter.isdigit() for letter in user))  # noqa: PLR2004 - a name is shorter
     return f"{REDACTED}{rest[place:]}" if is_token and "/" not in user and user != REDACTED else rest
 
@@ -291,7 +196,7 @@ def _without_parameter(match: re.Match[str]) -> str:
 
 
 def _without_element(match: re.Match[str]) -> str:
-    return f"<{match[1]}>{REDACTED}" if is_secret_name(match[1]) else match[0]
+    return f"<{match[1]}{match[2] or ''}>{REDACTED}" if is_secret_name(match[1]) else match[0]
 
 
 def _without_flag_value(match: re.Match[str]) -> str:
@@ -306,26 +211,44 @@ def _without_pairs(text: str) -> str:
     done = place = 0
     while (name := _NAME.search(text, place)) is not None:
         place = name.end()
-        if not is_secret_name(name[1]):
+        is_secret = is_secret_name(name[1])
+        if not is_secret and not is_name_of_key(name[1]):
             continue
         value = _VALUE.match(text, place)
+        if not is_secret and (value is None or _RANDOM_KEY.fullmatch(value[0].strip("\"'")) is None):
+            continue
         if value is not None and _is_value(name, value[0], text[value.end() : value.end() + 12]):
             kept += (text[done:place], REDACTED)
             done = place = value.end()
     return "".join((*kept, text[done:]))
 
 
+def _is_same_name(name: str, value: str) -> bool:
+    """Return whether the value is a variable that is named as what it is assigned to."""
+    if value == name.rpartition(".")[2]:
+        return True
+    is_variable = _VARIABLE.fullmatch(value) is not None and ("_" in value or "." in value or value in name)
+    return is_variable and words_of(value)[-1:] == words_of(name)[-1:]
+
+
+def _is_code(name: str, value: str, bare: str, rest: str) -> bool:
+    """Return whether the value is a variable, a type, a placeholder or a flag."""
+    if len(bare) < _SHORTEST or bare.startswith(_MASKED) or _SHELL.fullmatch(bare):
+        return True
+    is_type = rest.startswith(" | ") and bare.isidentifier()
+    return is_type or _IS_ATTRIBUTE.fullmatch(value) is not None or _is_same_name(name, value)  # `self.token = token`
+
+
 def _is_value(found: re.Match[str], value: str, rest: str) -> bool:
     """Return whether the text after a secret's name is its value, not prose, code or a placeholder."""
     name, quote, separator = found.groups()
-    bare = value.strip("\"'")
-    is_code = _IS_ATTRIBUTE.fullmatch(value) or value == name.rpartition(".")[2]  # `self.token = token`
-    if not bare or is_code or bare.startswith(_MASKED) or rest.startswith("<redacted>"):
+    bare = value.strip("\"'`\\")
+    if rest.startswith("<redacted>") or _is_code(name, value, bare, rest):
         return False
     if rest.startswith(("(", "[")) or "(" in bare or "[" in bare:
         return value[0] in "\"'"
     if separator.isspace() or separator.lstrip().startswith("is"):  # a table or prose: a value has to look like one
-        return len(bare) >= _RANDOM_AT_LEAST and any(map(str.isdigit, bare)) and any(map(str.isalpha, bare))
+        return is_mixed(bare)
     if ":" not in separator or value != bare or quote:
         return bare.lower().rstrip(".") not in _PROSE or ("=" in separator and value != bare)
     if bare.lower().rstrip(".") in _PROSE:

@@ -13,7 +13,7 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.errors import InvalidArgument
 from failsoft.framework.errors.violations import Violation
-from failsoft.framework.safe.secrets import is_secret_name
+from failsoft.framework.safe.secret_names import is_secret_name
 from failsoft.framework.text import bounded, json_type, named
 from failsoft.recovery.strategy import note_recovery, strategy
 

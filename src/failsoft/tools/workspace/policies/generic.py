@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from failsoft.framework.safe.secrets import TOKEN
+from failsoft.framework.safe.tokens import TOKEN
 from failsoft.tools.workspace.policies.judging import Finding, LineNumbers
 
 _SECRET = "read it from the environment or a secret store, and have it revoked if it is real"  # noqa: S105 - advice

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import time
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -213,3 +214,38 @@ def test_merge_keys_cost_no_more_than_the_maps_they_are_in() -> None:
 
     plain = min(cost_s(merged(0, 0, 150), 5) for _ in range(3))
     assert cost_s(merged(6, 3, 150), 1) < 20 * plain
+
+
+BOMBS = {
+    "list of aliases": "---\na: &a [x, x]\n" + "".join(f"b{n}: &a [*a, *a]\n" for n in range(9)) + "---\n",
+    "map of aliases": "---\na: &a {p: 1}\n" + "".join(f"b{n}: &a {{p: *a, q: *a}}\n" for n in range(10)) + "---\n",
+    "recursive alias": "---\na: &a [*a]\n---\n",
+    "open brackets": f"---\na: {'[' * 30_000}\n---\n",
+    "integer": f"---\na: {'9' * 60_000}\n---\n",
+    "base 60": f"---\na: {':'.join(['1'] * 9_000)}\n---\n",
+    "key": f"---\n? {'a' * 60_000}\n: 1\n---\n",
+    "anchors": "---\n" + "".join(f"k{n}: &a{n} x\n" for n in range(2_000)) + "---\n",
+    "timestamps": "---\n" + "".join(f"k{n}: 2026-01-01 12:00:00.{'1' * 30} +99:99\n" for n in range(900)) + "---\n",
+    "set": f"---\na: !!set {{{','.join(f'k{n}' for n in range(3_000))}}}\n---\n",
+    "TOML dotted key": f"+++\na{'.a' * 12_000} = 1\n+++\n",
+    "TOML dotted key in an inline table": f"+++\na = {{b{'. a' * 12_000} = 1}}\n+++\n",
+    "TOML quoted dotted key": '+++\n"="' + ".'='" * 9_000 + " = 1\n+++\n",
+    "TOML dotted table": f"+++\n[a{'.a' * 12_000}]\n+++\n",
+    "TOML inline tables": f"+++\na = {'{a=' * 10_000}\n+++\n",
+    "TOML integer": f"+++\na = {'9' * 60_000}\n+++\n",
+}
+
+
+@pytest.mark.parametrize("text", BOMBS.values(), ids=BOMBS)
+def test_a_block_costs_in_proportion_to_its_size_whatever_it_expands_to(text: str) -> None:
+    plain = "---\n" + "".join(f"k{number}: word\n" for number in range(2_000)) + "---\n"
+    costs = []
+    for page in (plain, text):
+        tracemalloc.start()
+        begun = time.process_time()
+        read_front_matter(page)
+        costs.append((time.process_time() - begun, tracemalloc.get_traced_memory()[1]))
+        tracemalloc.stop()
+    (plain_s, plain_bytes), (spent_s, spent_bytes) = costs
+    assert spent_s < 4 * plain_s
+    assert spent_bytes < 10 * plain_bytes

@@ -22,12 +22,15 @@ NODES_AT_MOST = 5_000
 ALIASES_AT_MOST = 20
 """Each alias may multiply the content before it."""
 
+_TOO_DEEP = "The front matter is nested too deep, or repeats itself by too many aliases."
 _OPENS = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*(?:\r\n|\n|\r)")
 _CLOSES = {
     "---": re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)", re.MULTILINE),
     "+++": re.compile(r"^\+\+\+[ \t]*(?:\r\n|\n|\r|\Z)", re.MULTILINE),
 }
 _NOT_RESOLVED = frozenset({"tag:yaml.org,2002:merge", "tag:yaml.org,2002:value"})
+_DOTTED = re.compile(rf"""(?:\.[ \t]*+(?:[\w-]++|"[^"\r\n]*+"|'[^'\r\n]*+')[ \t]*+){{{NESTING_AT_MOST}}}""", re.ASCII)
+"""A long dotted key of TOML. Each part of it is a table, for which the parser takes quadratic time and space."""
 _TOML_LINE = re.compile(r"\(at line (\d+)")
 _NESTING_SIGNS = "[{-?:"
 """Every level of YAML takes at least one of these, so counting them bounds the depth from above."""
@@ -89,6 +92,8 @@ def read_front_matter(text: str) -> FrontMatter:
 
 def _load_toml(block: str) -> dict[str, Any]:
     _require_short(block)
+    if _DOTTED.search(block) is not None:
+        raise _UnfitError(_TOO_DEEP)
     try:
         return _as_json(tomllib.loads(block.replace("\r\n", "\n")))
     except tomllib.TOMLDecodeError as error:
@@ -165,8 +170,7 @@ def _require_tame(block: str) -> None:
         elif isinstance(event, yaml.AliasEvent):
             aliases += 1
         if depth > NESTING_AT_MOST or aliases > ALIASES_AT_MOST:
-            msg = "The front matter is nested too deep, or repeats itself by too many aliases."
-            raise _UnfitError(msg)
+            raise _UnfitError(_TOO_DEEP)
 
 
 def _as_json(data: Mapping[str, Any]) -> dict[str, Any]:

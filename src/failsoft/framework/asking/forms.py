@@ -9,7 +9,8 @@ from typing import Any
 from failsoft.framework.asking import Question
 from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.safe.redaction import redact
-from failsoft.framework.safe.secrets import REDACTED, is_secret_name
+from failsoft.framework.safe.secret_names import is_secret_name
+from failsoft.framework.safe.tokens import REDACTED
 from failsoft.framework.text import bounded, named, quoted
 
 CONFIRM = "confirm"

@@ -8,7 +8,7 @@ from failsoft.framework.safe.secret_names import is_secret_name
 from failsoft.framework.safe.tokens import REDACTED
 
 _RANDOM_AT_LEAST = 6
-_QUOTED = r"""(?:"(?:[^"\r\n\\]|\\.){1,1024}+"|'(?:[^'\r\n\\]|\\.){1,1024}+')"""
+_QUOTED = r"""(?:"(?>(?:[^"\r\n\\]|\\.){1,1024})"|'(?>(?:[^'\r\n\\]|\\.){1,1024})')"""
 
 _COMMAND = re.compile(
     r"((?<![\w.-])(?:(?:mysql|mariadb)[\w-]{0,16}|sshpass|7z[ar]?|(?:docker|podman)\slogin|redis-cli|ldap[a-z]{3,10})"

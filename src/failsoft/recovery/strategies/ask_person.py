@@ -19,7 +19,7 @@ from failsoft.framework.call.rerun import why_not_rerun
 from failsoft.framework.errors import ConfigurationError, InvalidArgument, ToolError
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.errors.violations import Violation
-from failsoft.framework.safe.secrets import is_secret_name
+from failsoft.framework.safe.secret_names import is_secret_name
 from failsoft.framework.text import is_named, named
 from failsoft.recovery.strategy import note_recovery, strategy
 

@@ -32,11 +32,20 @@ async def require_consent(call: Call) -> RecoveryReceipt:
     """
     bound = call.bound
     summary = bound.description.partition("\n")[0]
-    answer = await ask(call, consent_question(call.operation, summary, call.arguments, bound.input_schema))
+    question = consent_question(call.operation, summary, call.arguments, bound.input_schema)
+    return consent_from(call, await ask(call, question))
+
+
+def consent_from(call: Call, answer: Answer | None) -> RecoveryReceipt:
+    """Count the answer to a question for consent, and return its receipt.
+
+    Raises:
+        APPROVAL_REQUIRED: The person did not allow it, or cannot be asked; nothing was changed.
+    """
     is_given = answer is not None and gives_consent(answer)
-    bound.metrics.recovery(ASK_PERSON, "recovered" if is_given else "failed")
+    call.bound.metrics.recovery(ASK_PERSON, "recovered" if is_given else "failed")
     if not is_given:
-        raise _not_allowed(call.operation, answer, bound.settings.ask_timeout_s)
+        raise _not_allowed(call.operation, answer, call.bound.settings.ask_timeout_s)
     return RecoveryReceipt(ASK_PERSON, f"A person allowed this call of {named(call.operation)}", 0, {}, rule="confirm")
 
 

@@ -84,12 +84,15 @@ class Plans:
             raise PlanEnforcementFailed(message=message, next_step=list_step(session), effect="none")
         return await self.find(session, hash_of(content))
 
-    async def approve(self, session: Session, plan_hash: str, *, is_anonymous: bool = False) -> Plan:
+    async def approve(
+        self, session: Session, plan_hash: str, *, approver: str | None = None, is_anonymous: bool = False
+    ) -> Plan:
         """Approve a plan, and return it. It may be approved already.
 
         Args:
             session: The session that approves.
             plan_hash: The plan.
+            approver: Who approves it; by default the session.
             is_anonymous: Whether the caller cannot be identified, as over HTTP without tokens.
 
         Raises:
@@ -106,7 +109,7 @@ class Plans:
                 operator_hint="give each caller a token in FAILSOFT_AUTH_TOKENS",
                 effect="none",
             )
-        outcome = await self._register.approve(session.workspace_root, plan_hash, self.author_of(session))
+        outcome = await self._register.approve(session.workspace_root, plan_hash, approver or self.author_of(session))
         if outcome == "own":
             raise _refused(session, "approve", f"You submitted this plan. {_others(plan, session)}")
         return await self.find(session, plan_hash)

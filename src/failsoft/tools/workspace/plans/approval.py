@@ -1,0 +1,55 @@
+"""The approval of a plan by the person who uses the only client of a server: the question, and who has approved."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from failsoft.framework.asking import Question
+from failsoft.framework.asking.consent import consent_from
+from failsoft.framework.asking.forms import CONFIRM
+from failsoft.framework.asking.waiting import ask
+from failsoft.framework.call.call import Call
+from failsoft.framework.text import quoted
+from failsoft.tools.workspace.plans.register import Plan
+
+PERSON = "person"
+"""The approver of what a person approves who was asked through the client; no author has this name."""
+_SHOWN_AT_MOST = 6_000
+"""Characters of a question; nobody is asked about a plan whose files do not fit, as they could not see all of them."""
+_LINE_AT_MOST = 1_000
+_BODY_AT_MOST = 1_500
+
+
+async def approved_by_person(call: Call, plan: Plan) -> bool:
+    """Return whether the person behind the client approves a plan; False if they cannot be asked.
+
+    Raises:
+        APPROVAL_REQUIRED: They were asked and did not approve it.
+        AwaitingAnswer: The answer comes with another request.
+    """
+    question = question_of(plan)
+    answer = None if question is None else await ask(call, question)
+    if answer is None:
+        return False
+    call.recovered(replace(consent_from(call, answer), attempts=call.attempt))
+    return True
+
+
+def question_of(plan: Plan) -> Question | None:
+    """Return the question whether a plan is approved; None if it is too long to be shown whole."""
+    more = len(plan.body) > _BODY_AT_MOST
+    lines = [
+        "May this client write these files? An agent has submitted this plan:",
+        f"Title: {quoted(plan.title)}",
+        f"Folder: {quoted(plan.workspace_root, _LINE_AT_MOST)}",
+        *(f"- {quoted(pattern, _LINE_AT_MOST)}" for pattern in plan.files),
+        *([f"Rules that do not apply: {', '.join(map(quoted, plan.waive))}"] if plan.waive else ()),
+        *([f"Text: {quoted(plan.body, _BODY_AT_MOST)}"] if plan.body else ()),
+        *([f"The text has {len(plan.body):,} characters in all; `failsoft plans list` shows them."] if more else ()),
+        f"Submitted as {quoted(plan.role)}, {plan.submitted_at}; hash {plan.plan_hash}",
+    ]
+    message = "\n".join(lines)
+    if len(message) > _SHOWN_AT_MOST:
+        return None
+    field = {"type": "boolean", "title": "Approve", "description": "Approve the plan: its files may be written."}
+    return Question(message, {"type": "object", "properties": {CONFIRM: field}, "required": [CONFIRM]}, "confirm")

@@ -120,6 +120,10 @@ def lint_toolbox(toolbox: Toolbox) -> list[LintFinding]:
         if not bound.marks_effects and _marks_an_effect(bound):
             text = "marks an effect, which is refused without effects=True in its @operation"
             findings.append(LintFinding(bound.name, "CONFIG_ERROR", "effects", text))
+        if bound.declaration.confirm and not bound.needs_consent:
+            says = "read_only=True" if bound.read_only else "destructive=False"
+            text = f"confirm='when destructive' never asks, because it says {says}: remove it, or say confirm=True"
+            findings.append(LintFinding(bound.name, "", "confirm", text))
         if lacking := _lacking(bound, toolbox):
             text = f"verify_with='{bound.verify_with}' needs '{lacking}', which a call of this operation does not have"
             findings.append(LintFinding(bound.name, "", "verify_with", text))

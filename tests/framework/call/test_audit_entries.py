@@ -28,7 +28,7 @@ from failsoft import (
     ToolSystemError,
     operation,
 )
-from tests.doors import CallScope, audit_entries as entries, verify
+from tests.doors import Answer, CallScope, Question, audit_entries as entries, verify
 from tests.framework.audit.test_processes import held
 from tests.framework.recording import Recording, quiet_runtime
 
@@ -109,6 +109,17 @@ class Breaking:
 
     def note(self, facts: Mapping[str, Any]) -> None:
         raise self.error
+
+
+class Confirmed(BaseTool):
+    """Whose changes need consent."""
+
+    governed = True
+
+    @operation(confirm=True)
+    async def delete(self, path: str) -> str:
+        """Delete a file."""
+        return path
 
 
 @pytest.fixture
@@ -416,3 +427,30 @@ async def test_an_entry_stays_small_however_much_there_is_to_say(log: AuditLog, 
         await talkative.talk()
     assert max(map(len, written(path).split(b"\n"))) < 20_000
     assert [(entry["code"], entry["is_cut"]) for entry in entries(path)] == [("INVALID_ARGUMENT", True)] * 3
+
+
+async def test_what_a_person_answered_is_on_record_with_who_it_was(
+    log: AuditLog, path: Path, lines: list[dict[str, Any]]
+) -> None:
+    tool = Confirmed(runtime=quiet_runtime())
+    tool.audit = tool.operations["delete"].audit = log
+    for answer in (Answer("accept", {"confirm": True, "password": "hunter2"}), Answer("decline", by="bob")):
+
+        async def ask(_question: Question, answer: Answer = answer) -> Answer:
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            return answer
+
+        await tool.operations["delete"].call({"path": "a"}, CallScope(ask=ask, principal="alice"))
+    assert [entry["facts"]["asked"] for entry in entries(path)] == [
+        {"about": "confirm", "action": "accept", "by": "alice", "answer": {"confirm": True, "password": "<redacted>"}},
+        {"about": "confirm", "action": "decline", "by": "bob"},
+    ]
+    said = [line for line in lines if str(line.get("event")).startswith("person_")]
+    assert [(line["event"], line.get("action"), line.get("by")) for line in said] == [
+        ("person_asked", None, None),
+        ("person_answered", "accept", "alice"),
+        ("person_asked", None, None),
+        ("person_answered", "decline", "bob"),
+    ]
+    assert "hunter2" not in repr(said)

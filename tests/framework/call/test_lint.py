@@ -123,6 +123,27 @@ def test_a_look_that_needs_what_the_write_does_not_have_is_found() -> None:
     assert [(finding.operation, finding.rule) for finding in found] == [("place", "verify_with")]
 
 
+def test_a_consent_that_is_never_asked_for_is_found() -> None:
+    class Books(BaseTool):
+        @operation(confirm="when destructive", read_only=True)
+        async def find(self, title: str) -> str:
+            """Find a book."""
+            return title
+
+        @operation(confirm="when destructive", destructive=False)
+        async def add(self, title: str) -> str:
+            """Add a book."""
+            return title
+
+        @operation(confirm="when destructive")
+        async def delete(self, title: str) -> str:
+            """Delete a book."""
+            return title
+
+    found = lint_toolbox(Books(runtime=quiet_runtime()).toolbox)
+    assert [(finding.operation, finding.rule) for finding in found] == [("find", "confirm"), ("add", "confirm")]
+
+
 @pytest.fixture(scope="module")
 def tool() -> Varied:
     return Varied(runtime=quiet_runtime())

@@ -89,14 +89,16 @@ async def ask(call: Call, question: Question) -> Answer | None:
         return None
     loop = asyncio.get_running_loop()
     calls[-1].asked = asked = Asked(question, loop.time())
-    logs.log_asked(call, question)
+    notice = loop.call_soon(logs.log_asked, call, question)  # an answer that is there at once was asked for before
     try:
         answer = await _answered(call, asked, put)
     except AwaitingAnswer:
-        if all(may_start_over(one) for one in calls if one.is_running):
-            raise
-        return None
+        if not all(may_start_over(one) for one in calls):
+            return None
+        logs.log_asked(call, question)
+        raise
     finally:
+        notice.cancel()
         asked.ended = loop.time()
         for one in calls:
             if one.deadline is not None:
@@ -127,5 +129,5 @@ async def _answered(call: Call, asked: Asked, put: Ask) -> Answer:
 
 
 def may_start_over(call: Call) -> bool:
-    """Return whether a running handler may be run again from its beginning: nothing was begun in it or its calls."""
+    """Return whether a call may be run again from its beginning: nothing was begun in its handler or its calls."""
     return not hasattr(call, "has_begun_below") and (call.read_only or call.effects_begun == 0)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from failsoft.framework.asking.waiting import stood_still_s
+from failsoft.framework.asking.waiting import around, stood_still_s
 from failsoft.framework.call.rerun import RunsLeft
 from failsoft.framework.clock import loop_time
 from failsoft.framework.errors import DeadlineExceeded
@@ -83,7 +83,8 @@ async def nested(outer: Call, call: Call, calling: Awaitable[ToolResponse[Any]])
     """Run a call made by a handler, and record its failure on the outer call."""
     response = await calling
     if call.attempt and not call.read_only:
-        outer.has_begun_below = True
+        for one in around(outer):
+            one.has_begun_below = True
     if response.error is not None:
         outer.failed_below(response.error.exception, was_retried=call.runs.taken > 0)
     return response

@@ -27,15 +27,15 @@ SHORT_S = 0.3
 PATIENT = "120"
 ENDS: dict[str, tuple[Any, str, int]] = {
     "agreed": (types.ElicitResult(action="accept", content={"confirm": True}), "", 1),
-    "not agreed": (types.ElicitResult(action="accept", content={"confirm": False}), "accept", 0),
-    "declined": (types.ElicitResult(action="decline"), "decline", 0),
-    "declined, yet with consent": (types.ElicitResult(action="decline", content={"confirm": True}), "decline", 0),
-    "dismissed": (types.ElicitResult(action="cancel"), "cancel", 0),
-    "of another type": (types.ElicitResult(action="accept", content={"confirm": "true"}), "accept", 0),
-    "empty": (types.ElicitResult(action="accept"), "accept", 0),
-    "too late": (None, "unanswered", 0),
-    "refused by the client": (types.ErrorData(code=-1, message="no person is here"), "unanswered", 0),
-    "impossible": (None, "impossible", 0),
+    "not agreed": (types.ElicitResult(action="accept", content={"confirm": False}), "did not allow", 0),
+    "declined": (types.ElicitResult(action="decline"), "did not allow", 0),
+    "declined, yet with consent": (types.ElicitResult(action="decline", content={"confirm": True}), "did not allow", 0),
+    "dismissed": (types.ElicitResult(action="cancel"), "without an answer", 0),
+    "of another type": (types.ElicitResult(action="accept", content={"confirm": "true"}), "did not allow", 0),
+    "empty": (types.ElicitResult(action="accept"), "did not allow", 0),
+    "too late": (None, "No person answered", 0),
+    "refused by the client": (types.ErrorData(code=-1, message="no person is here"), "No person answered", 0),
+    "impossible": (None, "no person can be asked", 0),
 }
 """What the client answers, what the failure says of it, and how often the work was done."""
 
@@ -57,6 +57,8 @@ class Person:
                 self.forgotten += 1
                 raise
             return types.ElicitResult(action="accept", content={"confirm": True})
+        if self.end == "with an address":
+            return types.ElicitResult(action="accept", content={"address": "Abbey Road 3"})
         return ENDS[self.end][0]
 
     waits_in_vain = False
@@ -131,7 +133,8 @@ async def test_each_end_of_a_question_is_typed_and_only_consent_has_an_effect(
     person.end = end
     person.asked.clear()
     await has_end(client, end, is_modern="modern" in transport)
-    assert person.asked == ["Buy tea?"]
+    assert len(person.asked) == 1
+    assert '"tea"' in person.asked[0]
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
@@ -153,6 +156,16 @@ async def test_a_client_that_does_not_offer_to_ask_is_not_asked(transport: str, 
         await has_end(client, "impossible", is_modern=era == "modern")
 
 
+async def test_an_argument_that_a_person_gives_recovers_the_call(way: tuple[str, Client, Person]) -> None:
+    _, client, person = way
+    person.end = "with an address"
+    result = (await client.call_tool("deliver", {})).structured_content
+    assert result is not None
+    assert result["data"] == "to Abbey Road 3"
+    receipt = result["metadata"]["recovery"]
+    assert (receipt["strategy"], receipt["changed"]) == ("ask_person", {"address": "Abbey Road 3"})
+
+
 @pytest.mark.parametrize("transport", [transport for transport in TRANSPORTS if "memory" not in transport])
 async def test_a_client_of_fastmcp_answers_by_an_object(transport: str, urls: Callable[[str], str]) -> None:
     way, _, era = transport.partition("-")
@@ -169,7 +182,7 @@ async def test_a_client_of_fastmcp_answers_by_an_object(transport: str, urls: Ca
         agreed = await client.call_tool("buy", {"what": "tea"}, raise_on_error=False)
         refused = await client.call_tool("buy", {"what": "tea"}, raise_on_error=False)
     assert (agreed.is_error, refused.is_error) == (False, True)
-    assert asked == ["Buy tea?"] * 2
+    assert len(asked) == 2
 
 
 @pytest.mark.parametrize("transport", [transport for transport in TRANSPORTS if "legacy" in transport])

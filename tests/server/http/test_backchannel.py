@@ -18,6 +18,7 @@ from failsoft import Runtime, Settings, asgi_app
 from tests.doors import seam_module
 from tests.server.asked_tools import Asked
 from tests.server.http.test_app import ACCEPT
+from tests.server.served_tools import Polite
 
 pytestmark = pytest.mark.anyio
 
@@ -129,7 +130,7 @@ async def asked(one: Worker, session: str | None) -> AsyncIterator[tuple[Post, a
     running = asyncio.create_task(call.run())
     question = await call.next()
     assert question["method"] == "elicitation/create"
-    assert question["params"]["message"] == "Buy tea?"
+    assert "tea" in question["params"]["message"]
     try:
         yield call, running, question["id"]
     finally:
@@ -153,6 +154,12 @@ async def test_only_a_client_that_shows_forms_gets_a_session(capabilities: Any, 
         assert (await one.session(capabilities) is not None) is is_opened
 
 
+async def test_no_session_is_opened_where_no_tool_asks() -> None:
+    app = asgi_app(Polite(runtime=Runtime(settings=Settings(auth_tokens=SecretStr(TOKENS)))))
+    async with app.router.lifespan_context(app):
+        assert await Worker(Asked(), app).session() is None
+
+
 async def test_no_session_is_opened_where_the_sdk_answers_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(seam_module, "_found", ["it answers otherwise"])
     async with worker() as one:
@@ -170,7 +177,7 @@ async def test_a_session_is_of_its_principal_and_server_and_nothing_else_is_one(
         ):
             call = one.call(session)
             assert await call.run() == 200
-            assert "impossible" in (await call.next())["result"]["structuredContent"]["error"]["message"]
+            assert "no person can be asked" in (await call.next())["result"]["structuredContent"]["error"]["message"]
         assert one.tools.bought == []
 
 
@@ -223,7 +230,7 @@ async def test_a_question_without_an_answer_is_taken_back(tmp_path: Path) -> Non
         async with asked(one, session) as (call, running, question):
             notice = await call.next()
             assert (notice["method"], notice["params"]["requestId"]) == ("notifications/cancelled", question)
-            assert "unanswered" in (await call.next())["result"]["structuredContent"]["error"]["message"]
+            assert "No person answered" in (await call.next())["result"]["structuredContent"]["error"]["message"]
             await running
             await one.answer(question, session)
         assert one.tools.bought == []

@@ -8,7 +8,7 @@ does not wait for it leaves it in the state store, where the one that does looks
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -20,8 +20,8 @@ from mcp.shared.exceptions import MCPError
 from failsoft.framework.errors import ToolError
 from failsoft.framework.safe.author_reports import logger
 from failsoft.server.http.exchange import AskClient, Exchange
-from failsoft.server.protocol.asking import shows_forms
-from failsoft.server.protocol.seal import NotOurs, Seal, new_once
+from failsoft.server.protocol.asking import Asking, shows_forms
+from failsoft.server.protocol.seal import NotOurs, new_once
 
 SESSION_HEADER = b"mcp-session-id"
 _SESSION, _QUESTION = "session", "question"
@@ -41,18 +41,17 @@ class Backchannel:
     """Puts the questions of calls in this process, and takes answers to questions of any process.
 
     Args:
-        seal: Seals sessions and questions.
-        may_ask: Whether a call may have a question; otherwise no client gets a session.
+        asking: Seals sessions and questions, and says whether clients need any.
     """
 
-    def __init__(self, seal: Seal, may_ask: Callable[[], bool]) -> None:
-        self._seal = seal
-        self._may_ask = may_ask
+    def __init__(self, asking: Asking) -> None:
+        self._seal = asking.seal
+        self._may_be_needed = asking.may_be_needed
         self._waiting: dict[str, tuple[str | None, asyncio.Future[dict[str, Any]]]] = {}
 
     async def session_of(self, request: Mapping[str, Any], principal: str | None) -> bytes | None:
         """Return the id of the session that an `initialize` opens; None if there is no need for one."""
-        if not shows_forms(request["params"].get("capabilities")) or not self._may_ask():
+        if not shows_forms(request["params"].get("capabilities")) or not self._may_be_needed():
             return None
         try:
             return (await self._seal.make(_SESSION, principal, _SESSION_S)).encode()

@@ -119,7 +119,7 @@ class Lane:
         ask = None
         if is_legacy:
             refusal = self._refusal(scope, messages, tree) if _NAME in headers else None
-            if refusal is None and self.asks:
+            if self.asks and refusal is None and (tree is None or SESSION_HEADER in headers or _opens(tree)):
                 refusal, ask, send = await self._asked(messages, tree, headers, send)
             if refusal is not None:
                 await refusal(scope, receive, send)
@@ -158,8 +158,6 @@ class Lane:
             return Response(status_code=202) if is_taken else None, None, send
         if session is not None:
             return None, await self._backchannel.asker(session, principal_over_http()), send
-        if tree["method"] != "initialize":
-            return None, None, send
         opened = await self._backchannel.session_of(tree, principal_over_http())
         return None, None, send if opened is None else with_header(send, SESSION_HEADER, opened)
 
@@ -220,6 +218,10 @@ def _request_in(messages: Sequence[Message], *, at_most: int) -> dict[str, Any] 
         return None
     is_request = type(tree.get("id")) in _IDS and type(tree.get("method")) is str
     return tree if is_request and type(tree.setdefault("params", {})) is dict else None
+
+
+def _opens(tree: dict[str, Any]) -> bool:
+    return bool(tree["method"] == "initialize")
 
 
 def _object_in(messages: Sequence[Message], *, at_most: int, allow_inf_nan: bool = True) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def put_lane(app: Starlette, assembly: Assembly, *, path: str, scopes: Sequence[
         path=path,
         max_body_bytes=limited.max_body_size,
         scopes=scopes,
-        backchannel=Backchannel(assembly.asking.seal, lambda: True),
+        backchannel=Backchannel(assembly.asking),
     )
     below_all, route = limited.app, app.routes[0]
     endpoint, inner = route.app, app.router.lifespan_context  # type: ignore[attr-defined]  # a `Route`
@@ -134,7 +134,7 @@ async def _compared(lane: Any, settings: Settings) -> str | None:
         theirs = _Canned(lifecycle, settings).server("canned", version="1", instructions=None)
         theirs.middleware[:] = [one for one in theirs.middleware if not isinstance(one, DirectAnswers)]
         ways = [await stack.enter_async_context(_transport(server)) for server in (ours, theirs)]
-        unasked = Backchannel(Asking(LocalState(), settings).seal, lambda: False)
+        unasked = Backchannel(Asking(LocalState(), settings))
         short = lane(server=ours, lifecycle=lifecycle, path="/", max_body_bytes=1000, scopes=None, backchannel=unasked)
         short.app, short.is_on = ways[0], True
         ways[0] = short

@@ -7,7 +7,7 @@ question is a request of the server, and the call waits for its answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,13 +20,15 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from failsoft.framework.asking import Answer, Ask, AwaitingAnswer, Question
+from failsoft.framework.asking import ASK_PERSON, Answer, Ask, AwaitingAnswer, Question
+from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.errors import PreconditionFailed, ToolError
-from failsoft.framework.safe.principals import redact_principal
 from failsoft.framework.settings import Settings
 from failsoft.framework.state.store import StateStore
 from failsoft.server.protocol.seal import Expired, NotOurs, Seal, digest, new_once
 
+_ASKS = frozenset({"confirm", ASK_PERSON, f"recover:{ASK_PERSON}"})
+"""The steps of a chain that ask."""
 _STATE = "state"
 _KEY = "question"
 """The key of the question among the inputs that a result asks for."""
@@ -40,13 +42,19 @@ class Asking:
     Args:
         state: The state store.
         settings: The time that a person has, and the keys.
+        toolbox: The tools whose calls may ask.
     """
 
-    def __init__(self, state: StateStore, settings: Settings) -> None:
+    def __init__(self, state: StateStore, settings: Settings, toolbox: Iterable[BoundOperation] = ()) -> None:
         self.seal = Seal(state, settings)
         self.timeout_s = settings.ask_timeout_s
+        self._toolbox = toolbox
 
-    def way(self, ctx: ServerRequestContext[Any, Any], principal: str | None) -> Ask | None:
+    def may_be_needed(self) -> bool:
+        """Return whether there is a tool that asks, by the strategies that are in force now."""
+        return any(not _ASKS.isdisjoint(bound.chain.describe()) for bound in self._toolbox)
+
+    def way(self, ctx: ServerRequestContext[Any, Any]) -> Ask | None:
         """Return how the client of this request is asked, or None if it cannot be: it has to say so each time."""
         if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
             declared: Any = ctx.meta and ctx.meta.get(types.CLIENT_CAPABILITIES_META_KEY)
@@ -56,11 +64,9 @@ class Asking:
             return None
         if not shows_forms({"elicitation": known.elicitation.model_dump(exclude_none=True)}):
             return None
-        return partial(self._elicit, session, ctx.request_id, principal)
+        return partial(self._elicit, session, ctx.request_id)
 
-    async def _elicit(
-        self, session: ServerSession, request_id: types.RequestId | None, principal: str | None, question: Question
-    ) -> Answer:
+    async def _elicit(self, session: ServerSession, request_id: types.RequestId | None, question: Question) -> Answer:
         """Ask while the call waits; the client is told if nobody waits for its answer any more."""
         form = types.ElicitRequestFormParams(message=question.message, requested_schema=dict(question.schema))
         related = ServerMessageMetadata(related_request_id=request_id)
@@ -69,8 +75,8 @@ class Asking:
                 types.ElicitRequest(params=form), types.ElicitResult, self.timeout_s, related
             )
         except (MCPError, ValidationError):  # too late, a refusal of the client, or no answer in the protocol's form
-            return Answer("unanswered", {}, None)
-        return _answer(result, principal)
+            return Answer("unanswered")
+        return _answer(result)
 
     async def result(
         self, question: Question, tool: str, arguments: Mapping[str, Any], principal: str | None
@@ -120,11 +126,11 @@ class Asking:
         if claims["call"] != digest([params.name, arguments]):
             raise refusal(_OTHER_CALL, params.name)
         if is_late:
-            return Resumed(claims, Answer("unanswered", {}, None))
+            return Resumed(claims, Answer("unanswered"))
         given = (params.input_responses or {}).get(_KEY)
         if not isinstance(given, types.ElicitResult):
             raise refusal(_NO_ANSWER, params.name)
-        return Resumed(claims, _answer(given, principal))
+        return Resumed(claims, _answer(given))
 
     async def spend(self, resumed: Resumed, tool: str, principal: str | None) -> None:
         """Spend the state of a request whose call is about to run, unless it comes too late to answer anything.
@@ -151,7 +157,7 @@ class Resumed:
 
     async def ask(self, question: Question) -> Answer:
         """Return the answer; another question than the one that was put stays unanswered."""
-        return self.answer if question.digest == self.claims["asked"] else Answer("unanswered", {}, None)
+        return self.answer if question.digest == self.claims["asked"] else Answer("unanswered")
 
 
 def refusal(reason: str, tool: str) -> ToolError:
@@ -173,6 +179,5 @@ async def _later(question: Question) -> Answer:
     raise AwaitingAnswer(question)
 
 
-def _answer(result: types.ElicitResult, principal: str | None) -> Answer:
-    by = None if principal is None else redact_principal(principal)
-    return Answer(result.action, result.content or {} if result.action == "accept" else {}, by)
+def _answer(result: types.ElicitResult) -> Answer:
+    return Answer(result.action, result.content or {} if result.action == "accept" else {})

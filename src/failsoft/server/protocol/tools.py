@@ -66,7 +66,7 @@ class ToolProtocol:
         self._settings = settings
         self._max_response_bytes = settings.max_response_bytes
         self._places = CallPlaces(settings)
-        self.asking = Asking(toolbox.tools[0].runtime.state if toolbox.tools else LocalState(), settings)
+        self.asking = Asking(toolbox.tools[0].runtime.state if toolbox.tools else LocalState(), settings, toolbox)
         self._schemas = {bound.name: bound.input_schema for bound in toolbox}
         self._stamp: Mapping[str, Any] = {}
         self._offers = OfferProtocol(toolbox.tools, self.respond)
@@ -261,11 +261,10 @@ class ToolProtocol:
 
         It has no session: tools that need one take it as an argument, since HTTP runs stateless in several processes.
         """
-        principal = principal_of(ctx)
         return CallScope(
             **telemetry.ids_of(ctx),
-            principal=principal,
-            ask=self.asking.way(ctx, principal) if ctx.method == "tools/call" else None,
+            principal=principal_of(ctx),
+            ask=self.asking.way(ctx) if ctx.method == "tools/call" else None,
             meta=ctx.meta or {},
             report_progress=progress,
             toolbox=self._toolbox,

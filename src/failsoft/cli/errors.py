@@ -76,6 +76,12 @@ def exit_code_of(error: ToolError) -> ExitCode:
     return ExitCode.DEFECT if isinstance(error, InternalError) else ExitCode.FAILED
 
 
+def faults_in(error: ToolError) -> Sequence[str]:
+    """Return the faults of settings that cannot be used, a sentence each; empty for another error."""
+    faults: Sequence[str] = (error.details or {}).get("faults", ())
+    return faults
+
+
 def exit_codes_text() -> str:
     """Return the codes as lines for the end of `--help`."""
     return "\n".join(["Exit codes:", *(f"  {code.value:<4} {code.meaning}" for code in ExitCode)])
@@ -151,6 +157,8 @@ def report(error: ToolError, *, code: ExitCode | None = None, is_server: bool = 
         lines = [record]
     else:
         lines = [f"{error.code}: {error.message}"]
+        if len(faults := faults_in(error)) > 1:
+            lines = [f"{error.code}: {len(faults)} settings cannot be used", *(f"  fault: {fault}" for fault in faults)]
         lines += [f"  cause: {cause}" for cause in causes]
         lines += [f"  next: {hint}" for hint in hints]
         lines.append(f"  more: {more}")

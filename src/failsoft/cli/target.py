@@ -236,7 +236,7 @@ def with_store(work: Callable[[Backend, str], Awaitable[T]], url: str | None = N
             resolution="set FAILSOFT_STATE_URL to what the server has; unset, it is the file of `failsoft serve`",
         )
     backend, prefix = found
-    if not makes and _is_missing(getattr(backend, "path", None)):
+    if not makes and isinstance(file := getattr(backend, "path", None), Path) and _is_missing(file):
         if named != _DEFAULT_STORE:
             raise ConfigurationError(
                 issue=f"there is no state store at {store_place(url)}",
@@ -272,9 +272,15 @@ def _state_url(url: str | None) -> str:
     return url or (settings.state_url.get_secret_value() if settings.state_url is not None else "") or _DEFAULT_STORE
 
 
-def _is_missing(file: Path | None) -> bool:
+def missing_store() -> Path | None:
+    """Return the file of the state store, if it is in a file that does not exist."""
+    named = _state_url(None)
+    return file if named.startswith("sqlite:") and _is_missing(file := file_of(named)) else None
+
+
+def _is_missing(file: Path) -> bool:
     try:
-        return file is not None and not file.stat()
+        return not file.stat()
     except (FileNotFoundError, NotADirectoryError):
         return True
     except OSError:  # the store says better what is wrong

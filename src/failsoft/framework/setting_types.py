@@ -215,7 +215,7 @@ class EnvironmentSettings(BaseSettings):
                     faults = [_explained(type(self), undecoded(error), given)]
             if faults:
                 resolution = "Correct or unset the settings that are named, then start again"
-                raise ConfigurationError(issue="; ".join(faults), resolution=resolution)
+                raise ConfigurationError(issue="; ".join(faults), resolution=resolution, details={"faults": faults})
 
     @classmethod
     def load(cls, **given: Any) -> Self:

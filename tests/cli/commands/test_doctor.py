@@ -88,6 +88,21 @@ def test_a_bad_setting_is_broken_and_the_rest_is_still_shown_and_not_blamed(insi
     assert "swordfish" not in ran.out
 
 
+def test_each_bad_setting_is_a_remark_or_a_line_of_its_own(inside):
+    env = {"FAILSOFT_MAX_THREADS": "many", "FAILSOFT_STATE_TIMEOUT_S": "soon"}
+    messages = [remark["message"] for remark in inside("doctor", "--json", env=env).json["remarks"]]
+    assert [message.partition(" ")[0] for message in messages] == sorted(env)
+    ran = inside("state", "list", env=env)
+    lines = [line.split()[1] for line in ran.err.splitlines() if line.startswith("  fault: ")]
+    assert (ran.code, lines) == (ExitCode.CONFIGURATION, sorted(env))
+
+
+def test_a_toolset_that_is_not_installed_is_refused_as_by_other_commands(inside):
+    for words in (["doctor", "dosc"], ["doctor", "--security", "dosc"], ["lint", "dosc"]):
+        ran = inside(*words)
+        assert (ran.code, ran.out, "did you mean 'docs'?" in ran.err) == (ExitCode.CONFIGURATION, "", True)
+
+
 def test_settings_are_listed_by_what_sets_them(in_a_pipe):
     assert re.search(r"^FAILSOFT_MAX_THREADS +\S", in_a_pipe.out, re.MULTILINE)
 
@@ -131,7 +146,16 @@ def test_the_mode_of_the_metrics_is_reported(inside, healthy):
 def test_a_state_store_that_does_not_answer_is_broken(inside):
     ran = inside("doctor", "--json", env={"FAILSOFT_STATE_URL": "redis://127.0.0.1:1/0"})
     assert (ran.code, ran.json["state"]) == (ExitCode.FAILED, {"mode": "shared", "available": False})
-    assert [remark["about"] for remark in ran.json["remarks"]] == ["FAILSOFT_STATE_URL"]
+    (remark,) = ran.json["remarks"]
+    assert remark["about"] == "FAILSOFT_STATE_URL"
+    assert re.search(r"redis://127.0.0.1:1/0 cannot be used: \w+ \(lost\)", remark["message"])
+
+
+def test_a_store_that_no_server_has_made_yet_is_not_made(inside, tmp_path):
+    file = tmp_path / "missing" / "s.sqlite"
+    (remark,) = inside("doctor", "--json", env={"FAILSOFT_STATE_URL": f"sqlite:{file}"}).json["remarks"]
+    assert (remark["severity"], str(file) in remark["message"]) == ("warning", True)
+    assert not file.parent.exists()
 
 
 def test_an_audit_log_that_cannot_be_kept_is_broken(inside):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import json
 import os
@@ -20,23 +19,23 @@ from platformdirs import user_cache_path
 from pydantic import SecretStr
 
 from failsoft._version import __version__
-from failsoft.cli.errors import ExitCode
+from failsoft.cli.errors import ExitCode, faults_in
 from failsoft.cli.options import App, AsJson, Root, Toolsets
 from failsoft.cli.screen import Screen, divert_output
 from failsoft.cli.security import SecurityFinding, findings
-from failsoft.cli.target import Target
+from failsoft.cli.target import Target, missing_store, with_store
 from failsoft.framework.audit.trail import AuditLog
 from failsoft.framework.call.runtime import default_runtime
 from failsoft.framework.call.toolset import BaseTool
-from failsoft.framework.errors import ToolError, catalogue
+from failsoft.framework.errors import ConfigurationError, ToolError, catalogue
 from failsoft.framework.setting_types import EnvironmentSettings
 from failsoft.framework.settings import Settings
-from failsoft.framework.state.steps import looked_at
-from failsoft.framework.state.store import StateStore
+from failsoft.framework.state.backend import NOTHING, Backend, Write, new_version
 from failsoft.recovery import RecoveryManager
 from failsoft.server.lifecycle import faults_of
 from failsoft.server.sources import find_toolsets, open_risks, unknown_variables
 
+_STORE, _PROBED_S = "FAILSOFT_STATE_URL", 5.0
 _REQUIREMENT = re.compile(r"[A-Za-z0-9._-]+")
 
 
@@ -60,6 +59,8 @@ def doctor(
       failsoft doctor --security
     """
     target = Target(toolsets or (), app, root=root, command="failsoft doctor {}")
+    if toolsets:
+        target.sources()  # refuses a misspelt name
     if security:
         _show_open(target, as_json=as_json)
         return
@@ -194,7 +195,8 @@ def _load(found: _Checkup) -> tuple[Settings | None, str]:
     try:
         return Settings.load(), ""
     except ToolError as error:
-        found.broken("settings", error.message)
+        for fault in faults_in(error) or [error.message]:
+            found.broken("settings", fault)
         return None, error.message
 
 
@@ -302,24 +304,29 @@ def _recovery(found: _Checkup) -> list[str]:
 
 
 def _state(found: _Checkup, settings: Settings | None) -> dict[str, Any]:
-    """Contact the shared store: without it calls work, but replicas share no state."""
-    if settings is None or settings.state_url is None:
+    """Write to the shared store: without it calls work, but replicas share no state."""
+    if settings is None or settings.state_url is None or settings.state_url.get_secret_value() == "memory:":
         return {"mode": "this process"}
     try:
-        is_available = asyncio.run(_answers(default_runtime().state))
-    except Exception as error:  # noqa: BLE001 - as above
-        found.broken("FAILSOFT_STATE_URL", str(error))
-        return {"mode": "shared", "available": False}
-    if not is_available:
-        found.broken("FAILSOFT_STATE_URL", "the store does not answer, so each process keeps a state of its own")
+        if (file := missing_store()) is None:
+            with_store(_probed)
+        elif _may_be_made(file):
+            found.warn(_STORE, f"{file} does not exist; a server makes it at its start")
+        else:
+            found.broken(_STORE, f"{file} does not exist, and its folder cannot be written")
+    except ConfigurationError as error:
+        found.broken(_STORE, f"{error.issue}; {error.resolution}")
+    is_available = all(remark.about != _STORE or remark.severity != "error" for remark in found.remarks)
     return {"mode": "shared", "available": is_available}
 
 
-async def _answers(store: StateStore) -> bool:
-    await store.change(looked_at, "doctor:check")
-    is_available = bool(getattr(store, "is_available", True))
-    await store.close()
-    return is_available
+async def _probed(store: Backend, prefix: str) -> None:
+    now = store.clock()
+    await store.swap(f"{prefix}probe:doctor", NOTHING, Write(new_version(now), {"at": now}, _PROBED_S))
+
+
+def _may_be_made(file: Path) -> bool:
+    return os.access(next(folder for folder in file.parents if folder.exists()), os.W_OK)
 
 
 def _audit(found: _Checkup, settings: Settings | None) -> dict[str, Any]:

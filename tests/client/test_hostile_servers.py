@@ -7,6 +7,8 @@ import copy
 import json
 import math
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from hypothesis import given, settings, strategies as st
 
 from failsoft import BadOutput, Timeout, ToolError, Unavailable
 from failsoft.client import Client
-from tests.doors import bounded, error_in, failure_in, fault_from, read_answer
+from tests.doors import bounded, error_in, failure_in, fault_from, message_of, read_answer
 from tests.thorough import examples
 
 pytestmark = pytest.mark.anyio
@@ -109,6 +111,22 @@ async def test_an_answer_that_breaks_the_protocol_gives_a_typed_error(answer: st
             await client.call("work", {}, timeout_s=BOUND_S)
     check(caught.value)
     assert caught.value.code == ANSWERS[answer]
+
+
+@pytest.mark.parametrize("bad", ['"\\ud800"', '{"a":' * 300 + "1" + "}" * 300], ids=["no Unicode", "deep"])
+def test_a_list_with_a_tool_that_cannot_be_read_costs_little_more_than_its_parsing(bad: str) -> None:
+    properties = {f"p{number}": {"type": "string", "description": "x"} for number in range(12)}
+    tools = [{"name": f"t{number}", "inputSchema": {"properties": properties}} for number in range(2_000)]
+    text = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "bad", "x": "BAD"}, *tools]}})
+    line = text.replace('"BAD"', bad).encode()
+
+    def cost(read: Callable[[], Any]) -> float:
+        began = time.thread_time()
+        assert read() is not None
+        return time.thread_time() - began
+
+    parsing = min(cost(lambda: json.loads(line)) for _ in range(5))
+    assert min(cost(lambda: message_of(line, limit_bytes=10_000_000)) for _ in range(5)) < 6 * parsing
 
 
 async def test_a_list_of_tools_without_end_is_refused() -> None:

@@ -171,6 +171,18 @@ async def test_of_a_list_with_more_values_than_are_read_the_first_tools_are_offe
             assert (await client.call_tool("works", {})).content[0].text == "fine"
 
 
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+async def test_nothing_of_an_answer_that_breaks_the_protocol_is_logged(monkeypatch, caplog, kind):
+    def refused(handler: Any, _: Any) -> None:
+        handler.reply(200, b'data: {"secret": 1}\n\n' if "event" in kind else b'{"secret": 1}', {"content-type": kind})
+
+    monkeypatch.setattr(Handler, "refused", refused)
+    with website() as url:
+        async with Client(proxy(from_url(url)), cache=None) as client:
+            assert code_of(await client.call_tool("refused", {})) == "BAD_OUTPUT"
+    assert "secret" not in caplog.text
+
+
 async def test_a_session_that_the_server_forgot_is_renewed():
     Handler.forgot = False
     with website() as url:

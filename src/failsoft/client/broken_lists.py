@@ -30,7 +30,10 @@ def readable_list(message: bytes) -> bytes | None:
     if len(message) > _BYTES_AT_MOST:
         return None
     try:
-        tree = json.loads(_shallow(message).decode(errors="surrogateescape"))
+        try:
+            tree = json.loads(message.decode(errors="surrogateescape"))
+        except RecursionError:  # only so many levels are worth the time to look at each bracket
+            tree = json.loads(_shallow(message).decode(errors="surrogateescape"))
         result = tree["result"]
         if not isinstance(result["tools"], list) or "content" in result:
             return None

@@ -58,13 +58,18 @@ class ProxySource:
         return tools
 
 
+_QUOTING = ("client", "mcp.client.streamable_http")
+"""Loggers of the SDK that quote each message of an upstream that breaks the protocol, the second one at length."""
+
+
 def assemble_proxy(
     tools: Tools, *, name: str | None = None, version: str | None = None, instructions: str | None = None
 ) -> Assembly:
     """Return a server for the upstreams of a `ProxySource`; the signature is that of `assemble`."""
     made: list[ProxyTools] = tools()  # type: ignore[operator, assignment]  # a ProxySource
     THIRD_PARTIES.load()
-    logging.getLogger("client").setLevel(logging.ERROR)  # the SDK's: a warning for each bad notification, with its text
+    for name in _QUOTING:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     toolbox = LiveToolbox(made)
     lifecycle = Lifecycle(made, shutdown_limit_s=_SHUTDOWN_LIMIT_S)
     settings = made[0].runtime.settings

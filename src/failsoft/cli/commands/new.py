@@ -54,7 +54,6 @@ def _names(folder: Path) -> dict[str, str]:
         "toolset": toolset,
         "title": toolset,
         "code": module.upper(),
-        "folder": str(folder.resolve()),
     }
 
 

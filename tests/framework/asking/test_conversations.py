@@ -100,6 +100,12 @@ class Shop(BaseTool):
         response = await self.dice.choice([self.plain, self.marked])(item=item)
         return response.data if self.dice.random() < 0.5 else response.unwrap()
 
+    @operation(read_only=True, timeout=5.0, recovery=[Hedge(delay_s=0.5), RETRY])
+    async def around_hedged(self, item: str) -> Any:
+        """Sell in a call below, of which there may be two at once."""
+        await asyncio.sleep(self.dice.choice([0, 1]))
+        return (await self.plain(item=item)).data
+
     @operation(timeout=5.0)
     async def around_late(self, item: str) -> Any:
         """Take a note, which needs no consent, and sell in a call below."""

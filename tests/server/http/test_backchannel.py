@@ -115,10 +115,10 @@ class Worker:
 
 
 @asynccontextmanager
-async def worker(**settings: Any) -> AsyncIterator[Worker]:
+async def worker(*, within_s: float = WITHIN_S, **settings: Any) -> AsyncIterator[Worker]:
     tools = Asked(runtime=Runtime(settings=Settings(auth_tokens=SecretStr(TOKENS), **settings)))
     app = asgi_app(tools, name="shop")
-    with anyio.fail_after(WITHIN_S):
+    with anyio.fail_after(within_s):
         async with app.router.lifespan_context(app):
             yield Worker(tools, app)
 

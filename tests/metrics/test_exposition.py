@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
+import sys
 import threading
 from typing import Any
 
@@ -142,3 +143,44 @@ def test_several_recorders_are_shown_as_one() -> None:
 
 def test_the_process_is_shown() -> None:
     assert "\nprocess_resident_memory_bytes " in render(PrometheusRecorder())[0].decode()
+
+
+def test_threads_that_a_handler_has_left_behind_are_shown() -> None:
+    def threads() -> float:
+        return next(
+            sample.value
+            for one in plain_families(render(PrometheusRecorder())[0].decode())
+            for sample in one.samples
+            if sample.name == "process_threads"
+        )
+
+    before, over = threads(), threading.Event()
+    left = [threading.Thread(target=over.wait) for _ in range(5)]
+    for thread in left:
+        thread.start()
+    assert threads() >= before + 5
+    over.set()
+    for thread in left:
+        thread.join()
+
+
+def test_the_files_of_a_process_that_may_open_no_more_are_shown() -> None:
+    """When they are used up is when an operator asks for them."""
+    script = """
+import os, resource
+from failsoft.metrics import PrometheusRecorder, render
+
+recorder = PrometheusRecorder()
+render(recorder)
+soft = len(os.listdir("/proc/self/fd")) + 20
+resource.setrlimit(resource.RLIMIT_NOFILE, (soft, soft))
+try:
+    while True:
+        os.open("/dev/null", os.O_RDONLY)
+except OSError:
+    print(render(recorder)[0].decode())
+"""
+    shown = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True).stdout
+    values = {sample.name: sample.value for one in plain_families(shown) for sample in one.samples}
+    assert values["process_open_fds"] >= values["process_max_fds"] - 1
+    assert values["process_threads"] >= 1

@@ -98,8 +98,9 @@ def test_a_scrape_of_one_worker_shows_all(workers: list[subprocess.Popen[str]]) 
     assert value(seen, "mcp_retry_budget_tokens", dependency="cache") is None  # this worker would ask the store
     assert value(seen, "mcp_workers") == 2
     assert [count for (name, _), count in seen.items() if name == "mcp_build_info"] == [1]
-    slots = sorted(dict(labels)["worker"] for name, labels in seen if name == "process_resident_memory_bytes")
-    assert slots == ["0", "1", "2"]
+    for of_process in ("process_resident_memory_bytes", "process_threads"):
+        slots = sorted(dict(labels)["worker"] for name, labels in seen if name == of_process)
+        assert slots == ["0", "1", "2"]
     assert len(workers) == 2
 
 

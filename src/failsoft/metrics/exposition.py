@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import os
+import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from failsoft.metrics.board import in_use
@@ -72,28 +76,71 @@ class _Exposed:
                     known = others.setdefault(family.name, family)
                     both = (*known.samples, *family.samples)
                     known.samples = list({_series(sample): sample for sample in both}.values())
-        for family in _process_families():
+        with _spare.freed():
+            processes = list(_process_families())
+        for family in processes:
             others.setdefault(family.name, family)
         yield from own.values()
         yield from others.values()
 
 
+class _SpareFile:
+    """An open file that is given up while `/proc` is read, for a process that may open no more."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._fd: int | None = None
+
+    @contextmanager
+    def freed(self) -> Iterator[None]:
+        """Let the block open one file, wherever a scrape before has kept one."""
+        with self._lock:
+            if self._fd is not None:
+                os.close(self._fd)
+                self._fd = None
+            try:
+                yield
+            finally:
+                with suppress(OSError):
+                    self._fd = os.open(os.devnull, os.O_RDONLY)
+
+
+_spare = _SpareFile()
+
+
 def _process_families() -> Iterator[Metric]:
-    """Yield memory, processor time and files of this process, or of each worker by its slot."""
+    """Yield memory, processor time, files and threads of this process, or of each worker by its slot."""
     from prometheus_client.process_collector import ProcessCollector  # noqa: PLC0415 - only for scrapes
     from prometheus_client.samples import Sample  # noqa: PLC0415 - only for scrapes
 
     workers = _workers()
     if workers is None:
         yield from ProcessCollector(registry=None).collect()
+        yield from _thread_families("self")
         return
     families: dict[str, Metric] = {}
     for pid, slot in workers:
-        for family in ProcessCollector(pid=functools.partial(int, pid), registry=None).collect():
+        found = ProcessCollector(pid=functools.partial(int, pid), registry=None).collect()
+        for family in (*found, *_thread_families(str(pid))):
             known = families.setdefault(family.name, family)
             samples = [Sample(sample.name, {"worker": str(slot)}, sample.value) for sample in family.samples]
             known.samples = [*(known.samples if known is not family else ()), *samples]
     yield from families.values()
+
+
+def _thread_families(process: str) -> Iterator[Metric]:
+    """Yield how many threads a process has, which the collector does not know; nothing where the system does not say.
+
+    Args:
+        process: Its folder in `/proc`.
+    """
+    from prometheus_client.metrics_core import GaugeMetricFamily  # noqa: PLC0415 - only for scrapes
+
+    try:
+        threads = len(list(Path(f"/proc/{process}/task").iterdir()))
+    except OSError:
+        return
+    yield GaugeMetricFamily("process_threads", "Threads, those that handlers have left behind too.", value=threads)
 
 
 def _workers() -> list[tuple[int, int]] | None:

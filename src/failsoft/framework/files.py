@@ -8,7 +8,9 @@ that ignore case.
 
 from __future__ import annotations
 
+import grp
 import os
+import pwd
 import stat
 import threading
 import unicodedata
@@ -199,16 +201,45 @@ def give_to_folder_owner(descriptor: int, path: Path) -> None:
         os.fchown(descriptor, folder.st_uid, folder.st_gid)
 
 
-def others_may_write(file: int | Path) -> bool:
-    """Return whether the group of a file or other users may write it, so that its content proves nothing.
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def other_writers(file: int | Path, path: Path) -> str:
+    """Return who besides its owner may change a file, and what to do; empty if nobody may, so that it can be relied on.
 
     Args:
         file: The path, or the descriptor of the open file.
+        path: Where it lies. Those who may write its folder may replace it, unless the folder is sticky.
 
     Raises:
         OSError: There is no such file, or it cannot be examined.
     """
-    return bool(os.stat(file).st_mode & (stat.S_IWGRP | stat.S_IWOTH))  # noqa: PTH116 - of a descriptor, too
+    found = os.stat(file)  # noqa: PTH116 - of a descriptor, too
+    if found.st_mode & _OTHERS_WRITE:
+        return "its group or other users may write it, so that it proves nothing: `chmod go-w` it"
+    if os.geteuid() not in {0, found.st_uid} and found.st_uid != 0:
+        return "another user owns it, so that it proves nothing: `chown` it"
+    folder = path.parent.stat()
+    is_theirs = folder.st_mode & stat.S_IWOTH or (folder.st_mode & stat.S_IWGRP and _has_others(folder.st_gid))
+    if is_theirs and not folder.st_mode & stat.S_ISVTX:
+        return "its group or other users may write its folder and replace it: `chmod go-w` the folder"
+    return ""
+
+
+def _has_others(group: int) -> bool:
+    """Return whether a group has members besides this user, as far as the system's list of groups says.
+
+    A user's own group, and a number without a name, as `fsGroup` gives in a container, have none.
+    """
+    try:
+        found = grp.getgrgid(group)
+    except KeyError:
+        return False
+    try:
+        name = pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        name = ""
+    return found.gr_name != name or not {*found.gr_mem} <= {name}
 
 
 def read_regular(file: Path, bytes_at_most: int) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from grp import struct_group
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,41 @@ def test_a_store_that_others_may_write_is_refused(tmp_path: Path, mode: int) -> 
         raise RuntimeError
     file.chmod(mode)
     assert paid(f"sqlite:{file}") in REFUSED
+
+
+FOLDERS = pytest.mark.parametrize(
+    ("mode", "is_refused"), [(0o707, True), (0o777, True), (0o1777, False), (0o775, True)]
+)
+
+
+@pytest.fixture
+def _shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give every group another member, as the system's list of groups may say."""
+    monkeypatch.setattr("grp.getgrgid", lambda number: struct_group(("staff", "x", number, ["somebody"])))
+
+
+@pytest.mark.usefixtures("_shared")
+@FOLDERS
+@pytest.mark.parametrize("file", ["audit_key_file", "audit_head_path"])
+def test_a_key_or_head_that_others_may_replace_is_refused(
+    place: dict[str, Path], tmp_path: Path, file: str, mode: int, is_refused: bool
+) -> None:
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    moved = place[file].rename(folder / "kept")
+    folder.chmod(mode)
+    assert (found(**{**place, file: moved}) in REFUSED) is is_refused
+
+
+@pytest.mark.usefixtures("_shared")
+@FOLDERS
+def test_a_store_that_others_may_replace_is_refused(tmp_path: Path, mode: int, is_refused: bool) -> None:
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(mode)
+    assert (paid(f"sqlite:{folder / 'state.sqlite'}") in REFUSED) is is_refused
+
+
+def test_a_folder_that_a_group_without_others_may_write_holds_a_store(tmp_path: Path) -> None:
+    tmp_path.chmod(0o775)
+    assert paid(f"sqlite:{tmp_path / 'state.sqlite'}") is None

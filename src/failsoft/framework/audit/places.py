@@ -21,11 +21,10 @@ from pathlib import Path
 
 from failsoft.framework.audit.chain import BadLine, Head, KeyUnusable, LogUnusable, Seal
 from failsoft.framework.errors.vocabulary import PicklableError
-from failsoft.framework.files import opened_regular, others_may_write, state_folder
+from failsoft.framework.files import opened_regular, other_writers, state_folder
 
 STATE = "state:"
 """Value of FAILSOFT_AUDIT_HEAD_PATH that selects the default."""
-WRITABLE_BY_OTHERS = "its group or other users may write it, so that it proves nothing: `chmod go-w` it"
 _KEY_BYTES = 32
 _KEY_FILE_BYTES_AT_MOST = 4_096
 _SHORTEST_KEY = 16
@@ -125,8 +124,8 @@ def read_key(file: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     with os.fdopen(descriptor, "rb") as stream:
-        if others_may_write(descriptor):
-            raise ValueError(WRITABLE_BY_OTHERS)
+        if others := other_writers(descriptor, file):
+            raise ValueError(others)
         key = stream.read(_KEY_FILE_BYTES_AT_MOST).strip()
     if len(key) < _SHORTEST_KEY:
         msg = f"a key has at least {_SHORTEST_KEY} bytes"
@@ -187,7 +186,7 @@ class HeadFile:
         except FileNotFoundError:
             return None
         try:
-            _require_private(fd)
+            _require_private(fd, self.path)
             lock(fd, time.monotonic() + _READ_WITHIN_S, shared=True)
             return self._open(os.pread(fd, _LENGTH, 0))
         finally:
@@ -205,7 +204,7 @@ class HeadFile:
             make_private(self.path.parent)
         fd = opened_regular(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
         try:
-            _require_private(fd)
+            _require_private(fd, self.path)
             lock(fd, until)
             found = os.pread(fd, _LENGTH, 0)
             last, known = self._written or (b"", None)
@@ -234,9 +233,9 @@ class HeadFile:
         raise BadLine(_NOT_OURS)
 
 
-def _require_private(descriptor: int) -> None:
-    if others_may_write(descriptor):
-        raise BadLine(WRITABLE_BY_OTHERS)
+def _require_private(descriptor: int, path: Path) -> None:
+    if others := other_writers(descriptor, path):
+        raise BadLine(others)
 
 
 class NotWritten(PicklableError):

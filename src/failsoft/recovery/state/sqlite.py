@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from failsoft.framework.clock import boot_id, elapsed_s
-from failsoft.framework.files import others_may_write, protected_files
+from failsoft.framework.files import other_writers, protected_files
 from failsoft.framework.state.backend import (
     NOTHING,
     UNREADABLE,
@@ -314,9 +314,8 @@ class SqliteBackend:
         return False
 
     def _require_own(self) -> None:
-        if others_may_write(self.path):
-            msg = "its group or other users may write it, so that they decide what counts as done: `chmod go-w` it"
-            raise StoreLost(msg, fault="denied")
+        if others := other_writers(self.path, self.path):
+            raise StoreLost(others, fault="denied")
 
     def _use(self, connection: sqlite3.Connection, *, is_read_only: bool) -> None:
         self._connection, self._is_read_only = connection, is_read_only

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from dataclasses import astuple
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from hypothesis import given, settings, strategies as st
 from failsoft import CircuitEvent, ReportedFailure, Retry, Timeout, ToolError, Unavailable
 from failsoft.recovery import Bulkhead, Circuit, CircuitBreaker
 from failsoft.testing import CapturedEvents, fresh_runtime
-from tests.doors import UNCOUNTED, admit, peek, rate_at_least, registry, report
+from tests.doors import UNCOUNTED, SqliteBackend, Steps, Write, admit, peek, rate_at_least, registry, report
 from tests.framework.recording import Recording
 from tests.recovery.protected import Protected, codes, on_instant_clock, protected
 from tests.thorough import examples
@@ -209,6 +210,22 @@ def test_a_probe_has_no_more_time_than_it_has_by_whosever_clock() -> None:
     assert seen.answer[:2] == ["wait", "half_open"]
     assert admit(seen.state, 1_059.0, "me", 1.0, 0, 10.0, 5.0).answer[0] == "wait"
     assert admit(seen.state, 1_060.0, "me", 1.0, 0, 10.0, 5.0).answer[0] == "probe"
+
+
+@pytest.mark.parametrize("held", ["", "an operator"])
+def test_calls_that_are_turned_away_write_nothing(tmp_path: Path, held: str) -> None:
+    async def main() -> None:
+        backend = SqliteBackend(tmp_path / "state.sqlite")
+        state = {"name": "open", "era": 1, "until": backend.clock() + 300, "break_s": 300.0, "probe": "", "held": held}
+        state |= {"window": [], "since": backend.clock(), "untold": ""}
+        await backend.swap("breaker:x", "", Write("first", state, 600.0))
+        steps = Steps(backend)
+        for _ in range(3):
+            assert (await steps.run(admit, "breaker:x", "me", 60.0, 0, 10.0, 5.0))[0] == ("held" if held else "wait")
+        assert (await backend.read("breaker:x")).version == "first"
+        await backend.close()
+
+    asyncio.run(main())
 
 
 def test_a_cancelled_probe_gives_its_place_to_the_next_caller() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from failsoft.recovery import RateLimit
 from failsoft.testing import fresh_runtime
-from tests.doors import PARTS, CallScope, LocalState, take
+from tests.doors import KEPT, PARTS, CallScope, Changed, LocalState, take
 from tests.framework.recording import Recording
 from tests.recovery.protected import Protected, codes, on_instant_clock, protected
 from tests.thorough import examples
@@ -119,6 +119,13 @@ def test_no_span_of_time_ever_holds_more_than_the_limit(
                 assert len(lately) <= limit
     for at in granted:
         assert len([other for other in granted if at - period_s < other <= at]) <= limit
+
+
+def test_a_call_that_is_turned_away_writes_nothing() -> None:
+    state = take(take(None, 1_000.0, 2, 60.0, 1).state, 1_030.0, 2, 60.0, 1).state
+    assert take(state, 1_031.0, 2, 60.0, 1) == Changed(KEPT, [0, 29.0])
+    full = take(state, 1_061.0, 1, 60.0, 1)
+    assert full == Changed(KEPT, [0, 29.0]), "the one that has left the window need not be removed for it"
 
 
 def test_a_clock_that_was_set_back_keeps_nobody_waiting_longer_than_the_period() -> None:

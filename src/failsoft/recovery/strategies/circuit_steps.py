@@ -107,7 +107,7 @@ def admit(
         window_s: See `CircuitBreaker`.
         open_s: See `CircuitBreaker`.
     """
-    state = _fresh(0, now) | (state or {})
+    before, state = state, _fresh(0, now) | (state or {})
     answer: tuple[str, float]
     was, state["untold"] = state["untold"], ""
     if state["name"] == "closed":
@@ -130,7 +130,10 @@ def admit(
             state.update(era=state["era"] + 1, since=now)
         state.update(name="half_open", probe=token, until=now + lease_s, lease_s=lease_s)
         answer = ("probe", 0.0)
-    return Changed(state, [answer[0], state["name"], state["era"], answer[1], was], _kept_s(state, window_s, open_s))
+    told = [answer[0], state["name"], state["era"], answer[1], was]
+    if answer[0] in {"wait", "held"} and state == before:  # refused calls, which may be many, write nothing
+        return Changed(KEPT, told)
+    return Changed(state, told, _kept_s(state, window_s, open_s))
 
 
 def report(  # noqa: PLR0913, PLR0917 - as above

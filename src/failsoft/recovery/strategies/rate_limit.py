@@ -13,7 +13,7 @@ from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.errors import RateLimited
-from failsoft.framework.state.backend import Changed, State
+from failsoft.framework.state.backend import KEPT, Changed, State
 from failsoft.framework.state.store import StateStore
 from failsoft.recovery.strategy import shown_wait_s, state_of, strategy
 
@@ -127,7 +127,9 @@ def take(state: State | None, now: float, limit: int, period_s: float, cost: int
             wait_s = taken[index] + period_s - now
             if free >= cost:
                 break
-        return Changed({"taken": taken}, [0, wait_s], period_s)
+        known = state["taken"] if state else []
+        is_kept = known[len(known) - len(taken) :] == taken  # refused calls, which may be many, write nothing
+        return Changed(KEPT if is_kept else {"taken": taken}, [0, wait_s], 0.0 if is_kept else period_s)
     span = period_s / PARTS
     if taken and math.floor(taken[-2] / span) == math.floor(now / span):
         taken[-2:] = [now, taken[-1] + cost]

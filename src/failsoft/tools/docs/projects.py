@@ -43,6 +43,8 @@ _KEEP_S = 30 * 24 * 3600.0
 _FOLDERS_LOOKED_INTO = 500
 _DEPTH_LOOKED_INTO = 4
 _CANDIDATES_AT_MOST = 3
+_CANDIDATE_BYTES_AT_MOST = 64_000
+_CANDIDATES_BYTES_AT_MOST = 1_000_000
 _NO_FILE = "it is no regular file of at most 1 MB"
 
 
@@ -222,6 +224,9 @@ class Projects:
             raise ConfigurationError(issue=f"the schema file {quoted(path)} is not JSON") from error
 
     def _folder(self, folder: str, path: str, key: str) -> DocumentRoot:
+        if "\0" in path:
+            issue = f"`{key}` names {quoted(path)}, which is no path"
+            raise misconfigured(issue)
         real = os.path.realpath(os.path.join(self.base, folder, path))  # noqa: PTH118 - an absolute path replaces the base, and is judged below
         base = os.path.realpath(self.base)
         if real != base and not real.startswith(base.rstrip("/") + "/"):
@@ -272,7 +277,7 @@ class Projects:
 
     def _configurations(self) -> Iterator[str]:
         """Yield the configurations of projects below the base, the first few folders of it."""
-        looked_into = 0
+        looked_into = read_bytes = 0
         for folder, folders, files in os.walk(self.base):
             depth = os.path.relpath(folder, self.base).count(os.sep)
             folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "node_modules")
@@ -284,8 +289,11 @@ class Projects:
             if "config.json" in files:
                 path = os.path.relpath(os.path.join(folder, "config.json"), self.base)  # noqa: PTH118 - as os.walk gives it
                 try:
+                    size = Path(folder, "config.json").stat().st_size
+                    if size > _CANDIDATE_BYTES_AT_MOST or (read_bytes := read_bytes + size) > _CANDIDATES_BYTES_AT_MOST:
+                        continue
                     self._load(path)
-                except ToolError:
+                except (ToolError, OSError):
                     continue
                 yield path
 

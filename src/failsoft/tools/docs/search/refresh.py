@@ -20,6 +20,8 @@ _HEADING = re.compile(r"\n {0,3}##{1,5}[ \t]+([^\n]{1,200})")
 _LEAD_CHARACTERS = 4_000
 _BATCH = 500
 """Documents a transaction: other processes see progress, and a crash loses little."""
+_BATCH_BYTES = 8_000_000
+"""Bytes of documents a transaction, all of which are in memory at once."""
 _SECOND_NS = 1_000_000_000
 _TICK_NS = 50_000_000
 """A file written this recently may change again under the same time stamp, so it is read once more. File systems that
@@ -93,14 +95,27 @@ def apply_changes(
         with connection.transaction():
             _forget(connection, changes.vanished[start : start + _BATCH])
             _note_change(connection)
-    for start in range(0, len(changes.changed), _BATCH):
-        read = list(_read(root, changes.changed[start : start + _BATCH]))
+    for entries in _batches(changes.changed):
+        read = list(_read(root, entries))
         with connection.transaction():
             _write(connection, [(entry, document, classify(document)) for entry, document in read])
             _note_change(connection)
     with connection.transaction():
         connection.execute("DELETE FROM builds")
         connection.execute("INSERT INTO builds VALUES (?)", (time.time_ns(),))
+
+
+def _batches(entries: Sequence[LibraryEntry]) -> Iterator[list[LibraryEntry]]:
+    batch: list[LibraryEntry] = []
+    size = 0
+    for entry in entries:
+        if batch and (len(batch) == _BATCH or size + entry.size > _BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(entry)
+        size += entry.size
+    if batch:
+        yield batch
 
 
 def _note_change(connection: IndexConnection) -> None:

@@ -176,19 +176,22 @@ def website() -> Iterator[str]:
 def watched(report: str, words: list[str]) -> None:
     """Run failsoft here; keep in a file its peak of memory, and how long the longest callback of a loop held it."""
     original = asyncio.Handle._run  # noqa: SLF001 - the one place that runs every callback
-    worst = [0.0]
+    worst, blocked_by = [0.0], [""]
 
     def run(self: asyncio.Handle) -> None:
+        shown = repr(getattr(self._callback, "__self__", self))  # afterwards a task is done
         began = time.thread_time()
         original(self)
-        worst[0] = max(worst[0], time.thread_time() - began)
+        held = time.thread_time() - began
+        if held > worst[0]:
+            worst[0], blocked_by[0] = held, shown
 
     def keep() -> None:
         while True:
             time.sleep(0.1)
             status = Path("/proc/self/status").read_text(encoding="utf-8")
             peak = next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))
-            text = json.dumps({"peak": int(peak) * 1_024, "blocked_s": worst[0]})
+            text = json.dumps({"peak": int(peak) * 1_024, "blocked_s": worst[0], "blocked_by": blocked_by[0]})
             Path(f"{report}.new").write_text(text, encoding="utf-8")
             Path(f"{report}.new").replace(report)
 

@@ -68,8 +68,8 @@ def assemble_proxy(
     """Return a server for the upstreams of a `ProxySource`; the signature is that of `assemble`."""
     made: list[ProxyTools] = tools()  # type: ignore[operator, assignment]  # a ProxySource
     THIRD_PARTIES.load()
-    for name in _QUOTING:
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    for quoting in _QUOTING:
+        logging.getLogger(quoting).setLevel(logging.CRITICAL)
     toolbox = LiveToolbox(made)
     lifecycle = Lifecycle(made, shutdown_limit_s=_SHUTDOWN_LIMIT_S)
     settings = made[0].runtime.settings

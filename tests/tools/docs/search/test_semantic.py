@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import threading
 import time
@@ -45,6 +46,7 @@ class Service:
         self.requests: list[tuple[str, str | None, dict[str, Any]]] = []
         self.status = 200
         self.form = "openai"
+        self.headers: dict[str, str] = {}
         service = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -52,8 +54,10 @@ class Service:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 service.requests.append((self.path, self.headers.get("Authorization"), body))
                 status, answer = service.answer(self.path, body)
-                data = json.dumps(answer).encode()
+                data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
                 self.send_response(status)
+                for name, value in service.headers.items():
+                    self.send_header(name, value)
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
                 self.wfile.write(data)
@@ -272,6 +276,38 @@ def test_a_service_that_fails_is_replaced_by_words_and_the_answer_says_so(
         {"mode": "lexical"},
     )
     assert "embedding service" in answer["metadata"]["warnings"][0]
+
+
+def vector(count: int, *numbers: Any) -> bytes:
+    """Return an answer with this vector for each text."""
+    return json.dumps({"data": [{"index": place, "embedding": numbers} for place in range(count)]}).encode()
+
+
+HOSTILE: dict[str, Callable[[int], tuple[int, bytes, dict[str, str]]]] = {
+    "NaN": lambda count: (200, vector(count, 1.0, float("nan")), {}),
+    "infinite": lambda count: (200, vector(count, 1e308, 1e308, float("inf")), {}),
+    "integers beyond every float": lambda count: (200, vector(count, 10**400, 1), {}),
+    "booleans": lambda count: (200, vector(count, True, False), {}),
+    "other sizes": lambda count: (200, vector(count, *range(1, 2 + count)), {}),
+    "deep": lambda _: (200, b'{"data":' * 100_000, {}),
+    "objects": lambda count: (200, vector(count, *({} for _ in range(100_000))), {}),
+    "a redirect": lambda count: (307, vector(count, 1.0), {"Location": "http://127.0.0.2:9/v1/embeddings"}),
+    "huge": lambda count: (200, vector(count, 1.0).ljust(40_000_000), {}),
+    "decoded": lambda count: (200, gzip.compress(vector(count, 1.0).ljust(40_000_000)), {"Content-Encoding": "gzip"}),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_service_is_replaced_by_words(
+    served: Serve, service: Service, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    def answer(_path: str, body: dict[str, Any]) -> tuple[int, bytes]:
+        status, data, service.headers = HOSTILE[kind](len(body["input"]))
+        return status, data
+
+    monkeypatch.setattr(service, "answer", answer)
+    found = search(served(embedding_url=service.url), "bark", mode="semantic")
+    assert found["metadata"]["recovery"]["strategy"] == "lexical_search"
 
 
 def test_searches_at_one_time_are_served_on_one_event_loop_after_another(served: Serve, service: Service) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import math
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,6 +26,10 @@ _BATCH = 16
 """Texts of about the same length that are computed at once."""
 _TOKENIZER = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
 _OPENING_CHARACTERS = 500
+_ANSWER_BYTES_AT_MOST = 12_000_000
+"""Of a service: 64 vectors of 8,000 numbers."""
+_BRACKETS_A_TEXT, _BRACKETS = 4, 100
+"""Objects and lists that an answer may have for each text, and beside them."""
 
 
 class Embedder(Protocol):
@@ -170,18 +175,22 @@ class _Requests(BaseTool):
         import httpx2  # noqa: PLC0415 - only a server with such a service pays for it
 
         body = {"model": self._model, "input": texts}
+        answer = bytearray()
         try:
-            async with httpx2.AsyncClient(timeout=self._timeout_s, headers=self._headers) as client:
-                response = await client.post(self._url, json=body)
+            async with (
+                httpx2.AsyncClient(timeout=self._timeout_s, headers=self._headers) as client,
+                client.stream("POST", self._url, json=body) as response,
+            ):
+                if response.status_code >= 300:  # noqa: PLR2004 - redirects, which would take the key along, and failures
+                    raise EmbeddingServiceError(reason=f"it answered with status {response.status_code}")
+                async for piece in response.aiter_bytes():
+                    answer += piece
+                    if len(answer) > _ANSWER_BYTES_AT_MOST:
+                        raise EmbeddingServiceError(reason="its answer is too large")
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise EmbeddingServiceError(reason=f"it cannot be reached ({type(error).__name__})") from error
-        if response.status_code >= 400:  # noqa: PLR2004 - the first status of a failure
-            raise EmbeddingServiceError(reason=f"it answered with status {response.status_code}")
-        try:
-            vectors = _vectors(response.json())
-        except ValueError:
-            vectors = None
-        if vectors is None or len(vectors) != len(texts) or len({len(vector) for vector in vectors}) != 1:
+        vectors = await self.runtime.threads.run(partial(_vectors, bytes(answer), len(texts)))
+        if vectors is None:
             raise EmbeddingServiceError(reason="it answered with something else than vectors")
         return vectors
 
@@ -198,22 +207,28 @@ def request_url(url: str) -> str:
     return f"{bare}/embeddings" if bare.endswith("/v1") else f"{bare}/v1/embeddings"
 
 
-def _vectors(answer: Any) -> list[list[float]] | None:
-    """Return the vectors of an answer in OpenAI's form, in the order of the texts; None if there are none."""
-    items = answer.get("data") if isinstance(answer, dict) else None
-    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+def _vectors(answer: bytes, count: int) -> list[list[float]] | None:
+    """Return the vectors of an answer in OpenAI's form, in the order of the texts; None unless there are so many.
+
+    Args:
+        answer: JSON of a bounded size. An answer with more objects and lists than vectors need is not parsed: they
+            would take up to a hundred times its size in memory.
+        count: How many texts there are.
+    """
+    if sum(map(answer.count, (b"{", b"["))) > _BRACKETS_A_TEXT * count + _BRACKETS:
         return None
     try:
-        items = sorted(items, key=lambda item: item.get("index", 0))
-    except TypeError:
+        items = sorted(json.loads(answer)["data"], key=lambda item: item.get("index", 0))
+        vectors = [_unit(item.get("embedding")) for item in items]
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
-    vectors = [_unit(item.get("embedding")) for item in items]
-    return vectors if all(vectors) else None
+    is_whole = len(vectors) == count and all(vectors) and len({len(vector) for vector in vectors}) == 1
+    return vectors if is_whole else None
 
 
 def _unit(vector: Any) -> list[float]:
     """Return a vector with length 1; an empty list for what is none."""
-    if not isinstance(vector, list) or not all(isinstance(number, (int, float)) for number in vector):
+    if not isinstance(vector, list) or not {type(number) for number in vector} <= {int, float}:
         return []
     norm = math.hypot(*vector)
     return [number / norm for number in vector] if math.isfinite(norm) and norm else []

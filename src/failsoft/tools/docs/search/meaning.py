@@ -226,6 +226,8 @@ class SemanticSearch:
                 tried.update(document.path for document in found)
                 texts = [opening(document.title, document.lead, document.body) for document in found]
                 vectors = await self._embedder.embed(texts)
+                if not table.fits(vectors[0]):  # they would never be found, and be made anew by each search
+                    raise EmbeddingServiceError(reason="its vectors differ in length")
                 done = await _in_thread(call, index, partial(table.store, documents=found, vectors=vectors))
                 call.report_progress(*done, "embedding documents")
 

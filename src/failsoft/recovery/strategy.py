@@ -7,7 +7,7 @@ import functools
 import inspect
 import math
 from collections.abc import Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Final, TypeVar, dataclass_transform
 
@@ -38,9 +38,14 @@ def strategy(cls: type[S]) -> type[S]:
     made: type[Any] = dataclass(frozen=True, slots=True, eq=False)(cls)
     construct = made.__init__
     known = list(inspect.signature(construct).parameters)[1:]
+    numbers = {one.name for one in fields(made) if type(one.default) in {int, float}}
 
     @functools.wraps(construct)
     def named(self: object, *arguments: object, **options: object) -> None:
+        for option in numbers & options.keys():
+            if isinstance(options[option], str):
+                msg = f"{made.__name__} takes a number as {option}, not {options[option]!r}"
+                raise TypeError(msg)
         try:
             construct(self, *arguments, **options)
         except TypeError as refused:

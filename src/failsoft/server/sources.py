@@ -7,6 +7,7 @@ import importlib
 import inspect
 import itertools
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -29,6 +30,7 @@ from failsoft.framework.text import bounded, enumerated
 ENTRY_POINT_GROUP = "failsoft.toolsets"
 _OF_CLIENTS = frozenset({"FAILSOFT_TOKEN"})
 """Variables of commands that are clients, not settings of a server."""
+_MISSPELT = re.compile(r"cannot import name '(\w+)'")
 _SEPARATORS = frozenset({"/", "\\"})
 """The characters that tell a path from the name of a module."""
 _NAMED_AT_MOST = 5
@@ -152,7 +154,7 @@ def load_toolset(name: str, *, root: Path | tuple[Path, ...] | None = None) -> B
     try:
         loaded: Any = known[name].load()
     except Exception as error:
-        raise ConfigurationError(issue=f"the toolset '{name}' cannot be loaded ({_described(error)})") from error
+        raise _broken(error, what=f"The toolset '{name}' cannot be loaded") from error
     folders = (root,) if isinstance(root, Path) else root or ()
     if folders and isinstance(loaded, type) and "root" in inspect.signature(loaded.__init__).parameters:  # type: ignore[misc]  # __init__ of the class itself
         takes_several = getattr(loaded, "takes_several_roots", False)
@@ -210,7 +212,7 @@ def _import(name: str, folder: Path | None) -> ModuleType:
             resolution="go to the folder that holds it, install it, or name its file",
         ) from error
     except Exception as error:
-        raise ConfigurationError(issue=f"importing '{bounded(name)}' failed ({_described(error)})") from error
+        raise _broken(error, what=f"Importing '{bounded(name)}' failed") from error
     if file is not None and Path(found.__file__ or "").resolve() != file:
         raise ConfigurationError(
             issue=f"{bounded(str(file))} cannot be imported: another module is named '{bounded(name)}'",
@@ -296,7 +298,7 @@ def _made(maker: Callable[[], Any], origin: str) -> Any:
             raise
         raise not_set_up(error) from error
     except Exception as error:
-        raise ConfigurationError(issue=f"{origin} cannot be made ({_described(error)})") from error
+        raise _broken(error, what=f"{origin[0].upper()}{origin[1:]} cannot be made") from error
     if inspect.iscoroutine(made):
         made.close()
         raise ConfigurationError(issue=f"{origin} is an async function; tools are made by a plain one")
@@ -315,6 +317,13 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(names) or "none"
 
 
-def _described(error: Exception) -> str:
-    place = author_line(error)
-    return f"{type(error).__name__}: {bounded(str(error))}" + (f", {place}" if place else "")
+def _broken(error: Exception, *, what: str) -> ConfigurationError:
+    """Return the error with the author's own one, where it was raised or declared, and what may have been meant."""
+    notes: list[str] = list(getattr(error, "__notes__", ()))
+    misspelt = _MISSPELT.match(str(error)) if isinstance(error, ImportError) else None
+    if misspelt is not None:
+        close = closest_name(misspelt[1], dir(sys.modules.get(error.name or "")))  # type: ignore[attr-defined]  # of an ImportError
+        notes += [f"did you mean '{close}'?"] if close else []
+    if not any(note.startswith("declared by") for note in notes):
+        notes += filter(None, [author_line(error)])
+    return ConfigurationError(message=f"{what} ({type(error).__name__}: {'; '.join([str(error), *notes])}).")

@@ -1,0 +1,73 @@
+"""Mistakes of authors that an import finds: each names the line, the operation and the correction."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from failsoft import ConfigurationError, mcp_server
+from tests.doors import load_app
+
+HEAD = '''
+from typing import Annotated
+from failsoft import BaseTool, CircuitBreaker, Reference, Retry, operation
+
+
+class Shelf(BaseTool):
+    """A shelf."""
+
+'''
+HANDLER = '''    async def look(self, title: str) -> str:
+        """Look."""
+        return title
+'''
+MISTAKES = {
+    "no annotation": (
+        "    @operation(read_only=True)\n" + HANDLER.replace("title: str", "title"),
+        ["Shelf.look", "'title' has no annotation"],
+    ),
+    "no such verifier": ('    @operation(verify_with="looked")\n' + HANDLER, ["Shelf.look", "'looked'"]),
+    "undefined name": ("    @operation()\n" + HANDLER.replace("title: str", "title: Strr"), ["name 'Strr'"]),
+    "the class of a strategy": ("    @operation(recovery=[Retry])\n" + HANDLER, ["Shelf.look", "make one, Retry(...)"]),
+    "no list": ("    @operation(recovery=Retry())\n" + HANDLER, ["Shelf.look", "recovery=[Retry("]),
+    "misspelt option": ("    @operation(recovery=[Retry(attemps=3)])\n" + HANDLER, ["did you mean 'attempts'?"]),
+    "a number as text": ('    @operation(recovery=[Retry(attempts="3")])\n' + HANDLER, ["a number as attempts"]),
+    "misspelt declaration": ("    @operation(read_onyl=True)\n" + HANDLER, ["did you mean 'read_only'?"]),
+    "a time with a unit": ('    @operation(timeout="5s")\n' + HANDLER, ["Shelf.look", "number of seconds"]),
+    "a name with a blank": ('    @operation(name="look up")\n' + HANDLER, ["Shelf.look", "letters, digits"]),
+}
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return tmp_path / f"shelf_{tmp_path.name.replace('-', '_')}.py"
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_names_its_line_and_the_correction(module: Path, mistake: str) -> None:
+    body, words = MISTAKES[mistake]
+    module.write_text(HEAD + body)
+    with pytest.raises(ConfigurationError) as caught:
+        load_app(f"{module}:Shelf")
+    said = caught.value.message
+    assert [word for word in words if word not in said] == []
+    lines = range(HEAD.count("\n") + 1, (HEAD + body).count("\n") + 1)
+    assert any(f"{module}:{line}" in said for line in lines), said
+
+
+def test_a_misspelt_import_is_corrected(module: Path) -> None:
+    module.write_text("from failsoft import BaseTol\n")
+    with pytest.raises(ConfigurationError, match=r"did you mean 'BaseTool'\?") as caught:
+        load_app(f"{module}:Shelf")
+    assert f"{module}:1" in caught.value.message
+
+
+def test_two_breakers_of_one_dependency_with_other_options_name_both_operations(module: Path) -> None:
+    second = HANDLER.replace("look", "peek")
+    breakers = [f'    @operation(recovery=[CircuitBreaker(dependency="x", open_s={number})])\n' for number in (1, 9)]
+    module.write_text(HEAD + breakers[0] + HANDLER + breakers[1] + second)
+    with pytest.raises(ConfigurationError, match=r"'shelf.look' and 'shelf.peek' .* different options: open_s"):
+        mcp_server(load_app(f"{module}:Shelf"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
@@ -50,6 +50,7 @@ class ForeignTool:
         recovery: Its own recovery strategies; None for those of the toolset.
         output_schema: The JSON Schema of its structured content; None if it lists none.
         arguments: What checks its arguments; None for its schema, and for no check where that cannot be used.
+        confirm: Whether the person who uses the client has to allow each call, as with `@operation`.
     """
 
     name: str
@@ -62,6 +63,7 @@ class ForeignTool:
     recovery: Sequence[Any] | None = None
     output_schema: Mapping[str, Any] | None = None
     arguments: Arguments | None = None
+    confirm: bool | Literal["when destructive"] = False
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -245,6 +247,7 @@ class _ForeignDeclaration(Operation):
             open_world=hints.get("openWorldHint"),
             timeout=tool.timeout_s if tool.timeout_s is not None and tool.timeout_s > 0 else None,
             recovery=tool.recovery,
+            confirm=tool.confirm,
         )
         self.name = tool.name  # a foreign server may allow names that @operation refuses
         self.description = tool.description

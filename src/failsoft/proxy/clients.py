@@ -134,14 +134,18 @@ class Front:
         """Note a client that is connected: over stdio there is one."""
         self._last = session
 
-    def callbacks(self) -> dict[str, Any]:
-        """Return the SDK client's callbacks for what upstreams ask: those that the client has declared."""
+    def callbacks(self, elicit: Any) -> dict[str, Any]:
+        """Return the SDK client's callbacks for what upstreams ask: those that the client has declared.
+
+        Args:
+            elicit: Puts a question to the person.
+        """
         declared = self._declared or types.ClientCapabilities()
         callbacks: dict[str, Any] = {}
         if declared.sampling is not None:
             callbacks |= {"sampling_callback": self._sample, "sampling_capabilities": declared.sampling}
         if declared.elicitation is not None:
-            callbacks["elicitation_callback"] = self._elicit
+            callbacks["elicitation_callback"] = elicit
         if declared.roots is not None:
             callbacks["list_roots_callback"] = self._list_roots
         return callbacks
@@ -167,22 +171,20 @@ class Front:
     async def _sample(self, _ctx: Any, params: types.CreateMessageRequestParams) -> Any:
         return await self._ask(types.CreateMessageRequest(params=params), types.CreateMessageResult)
 
-    async def _elicit(self, _ctx: Any, params: Any) -> Any:
-        return await self._ask(types.ElicitRequest(params=params), types.ElicitResult)
-
     async def _list_roots(self, _ctx: Any) -> Any:
         return await self._ask(types.ListRootsRequest(), types.ListRootsResult)
 
     async def _ask(self, request: Any, result_type: Any) -> Any:
         if self._last is None:
-            return self._refusal()
+            return self.refusal()
         try:
             return await self._last.send_request(request, result_type)
         except MCPError as error:
             logger.bind(code=error.error.code).debug("A question of an upstream was not answered")
-            return self._refusal()
+            return self.refusal()
 
-    def _refusal(self) -> types.ErrorData:
+    def refusal(self) -> types.ErrorData:
+        """Return the answer to a question that the client cannot be asked, and count it."""
         self.refused += 1
         return types.ErrorData(code=types.METHOD_NOT_FOUND, message=_UNSUPPORTED)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import mcp_types as types
 from mcp_types.methods import validate_server_result
@@ -35,12 +35,14 @@ class Defaults(_Strict):
 
     timeout_s: float | None = Field(default=None, gt=0)
     refuse_unknown: bool = True
+    confirm: bool | Literal["when destructive"] = False
 
 
 class ToolOverride(_Strict):
     """What holds for one tool; what is left out stays as the upstream says.
 
-    `attempts` counts the first run. `stale_s` is the maximum age of a cached answer for a failed read-only tool.
+    `attempts` counts the first run. `stale_s` is the maximum age of a cached answer for a failed read-only tool. With
+    `confirm`, the person who uses the client has to allow each call.
     """
 
     hidden: bool = False
@@ -53,6 +55,7 @@ class ToolOverride(_Strict):
     refuse_unknown: bool | None = None
     attempts: int | None = Field(default=None, ge=1, le=20)
     stale_s: float | None = Field(default=None, gt=0)
+    confirm: bool | Literal["when destructive"] | None = None
 
     def annotations(self) -> dict[str, bool]:
         """Return the tool annotations that are set here."""

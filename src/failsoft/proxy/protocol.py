@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import mcp_types as types
@@ -143,12 +144,15 @@ class ProxyProtocol(ToolProtocol):
             is_modern=ctx.protocol_version in MODERN_PROTOCOL_VERSIONS,
         )
 
-        async def run(arguments: dict[str, Any], call: Call) -> Any:
-            tool: ProxyTools = call.toolset
-            return await tool.run(call.operation, arguments, call, request)
-
         facts = {field.name: getattr(scope, field.name) for field in dataclasses.fields(CallScope) if field.init}
-        return ForeignScope(**{**facts, "max_response_bytes": None}, run=run)
+        return ForeignScope(**{**facts, "max_response_bytes": None}, run=partial(_run, request))
+
+    async def _resumed(self, scope: CallScope, params: types.RequestParams) -> tuple[CallScope, ToolError | None]:
+        resumed, failed = await super()._resumed(scope, params)
+        if isinstance(resumed, ForeignScope) and resumed is not scope:
+            (request,) = resumed.run.args  # type: ignore[attr-defined]  # as `_scope` has made it
+            resumed.run = partial(_run, dataclasses.replace(request, more={}))  # the answer was for us
+        return resumed, failed
 
     def _call_directly(self, ctx: ServerRequestContext[Any, Any], params: Mapping[str, Any]) -> None:
         """Leave every call to the SDK, which validates the results of upstreams."""
@@ -163,6 +167,11 @@ class ProxyProtocol(ToolProtocol):
         if facts is not None:
             result["_meta"] = {**(result.get("_meta") or {}), METADATA_KEY: facts}
         return result
+
+
+async def _run(request: ProxyRequest, arguments: dict[str, Any], call: Call) -> Any:
+    tool: ProxyTools = call.toolset
+    return await tool.run(call.operation, arguments, call, request)
 
 
 class Passing:

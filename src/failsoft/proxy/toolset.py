@@ -18,11 +18,12 @@ from failsoft.client.faults import fault_from
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.time_limits import BUDGET_KEY, current_budget
-from failsoft.framework.errors import BadOutput, NextStep, ResultTooLarge, Unsupported, UpstreamError
+from failsoft.framework.errors import BadOutput, NextStep, ResultTooLarge, ToolError, Unsupported, UpstreamError
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.safe.author_reports import logger
 from failsoft.proxy.clients import Front, ProgressReporter
 from failsoft.proxy.listing import ListedTool, ListReader, Overrides, ToolOverride
+from failsoft.proxy.questions import Questions
 from failsoft.proxy.targets import UpstreamTarget
 from failsoft.proxy.upstream import Upstream
 from failsoft.recovery import CircuitBreaker, RecoveryManager, Retry, RetryBudget, StaleCache
@@ -79,7 +80,10 @@ class ProxyTools(ForeignTools):
         self.front = front
         limit = self.runtime.settings.max_response_bytes
         self._limit_bytes = limit
-        self.upstream = Upstream(target, limit_bytes=8 * limit, front=front, on_tools=self._take)
+        self._questions = Questions(target.name, front)
+        self.upstream = Upstream(
+            target, limit_bytes=8 * limit, front=front, questions=self._questions, on_tools=self._take
+        )
         self.recovery = RecoveryManager.default()
         self.recovery.add(UpstreamBreaker(dependency=target.name, min_calls=_EVIDENCE, open_s=_OPEN_S))
         self.listed: dict[str, ListedTool] = {}
@@ -138,6 +142,7 @@ class ProxyTools(ForeignTools):
             output_schema=tool.shown.output_schema,
             arguments=tool.arguments,
             annotations=hints,
+            confirm=self._reader.overrides.defaults.confirm if tool.override.confirm is None else tool.override.confirm,
             timeout_s=tool.override.timeout_s or self._reader.overrides.defaults.timeout_s,
             recovery=self._strategies(tool.override, read_only=hints.get("readOnlyHint") is True),
         )
@@ -170,10 +175,12 @@ class ProxyTools(ForeignTools):
         }
         refused = self.front.refused
         try:
-            with self.front.calling(request.session):
-                raw = await self.upstream.request(
-                    "tools/call", params, progress=request.progress, patience_s=call.remaining_s()
-                )
+            with self.front.calling(request.session), self._questions.during(call):
+                raw = await self._request(params, call, request)
+                if not request.is_modern and (more := await self._questions.answers_for(raw, call)) is not None:
+                    raw = await self._request({**params, **more}, call, request)
+        except ToolError:
+            raise
         except Exception as error:
             raise fault_from(error, server=self.name, restarts=True) from error
         answer = read_answer(raw)
@@ -186,6 +193,10 @@ class ProxyTools(ForeignTools):
         failed.message = without_advice(failed.message, listed.upstream_name)
         failed.next_step = self._own_step(failed.next_step, name)
         raise failed
+
+    async def _request(self, params: Mapping[str, Any], call: Call, request: ProxyRequest) -> dict[str, Any]:
+        patience_s = call.remaining_s()
+        return await self.upstream.request("tools/call", params, progress=request.progress, patience_s=patience_s)
 
     def _own_step(self, step: NextStep | None, called: str) -> NextStep | None:
         """Return the next step that an upstream names, by the name that its tool has here.
@@ -204,6 +215,7 @@ class ProxyTools(ForeignTools):
         if raw.get("resultType", "complete") != "complete":
             if not request.is_modern:
                 raise Unsupported(message="The server asks its user something, which this client cannot be asked.")
+            self._questions.mark(raw)
             return
         size = len(pydantic_core.to_json(raw))
         if size > self._limit_bytes:

@@ -24,6 +24,7 @@ from failsoft.framework.errors import Unavailable
 from failsoft.framework.safe.author_reports import is_real_cancellation, logger
 from failsoft.framework.text import bounded
 from failsoft.proxy.clients import Front, Latest, ProgressReporter
+from failsoft.proxy.questions import Questions
 from failsoft.proxy.targets import UpstreamTarget
 
 _RAW: Any = TypeAdapter(dict[str, Any])
@@ -50,7 +51,8 @@ class Upstream:
     Args:
         target: What to connect to.
         limit_bytes: The largest message that is read.
-        front: Where notifications and questions of the server go.
+        front: Where notifications of the server go.
+        questions: Where its questions go.
         on_tools: Called with the server's tools, raw, whenever they are listed anew.
     """
 
@@ -60,12 +62,14 @@ class Upstream:
         *,
         limit_bytes: int,
         front: Front,
+        questions: Questions,
         on_tools: Callable[[list[Any]], Awaitable[None]],
     ) -> None:
         self.name = target.name
         self._target = target
         self._limit_bytes = limit_bytes
         self._front = front
+        self._questions = questions
         self._on_tools = on_tools
         self._client: Client | None = None
         self._ready = asyncio.Event()
@@ -219,7 +223,7 @@ class Upstream:
             cache=None,
             message_handler=self._on_message,
             client_info=types.Implementation(name="failsoft-proxy", version="1"),
-            **self._front.callbacks(),
+            **self._front.callbacks(self._questions.elicit),
         )
         async with AsyncExitStack() as stack:
             try:

@@ -1,0 +1,163 @@
+"""Questions of an upstream to the person behind a call: whose call it is, what may be asked, and how it is marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any
+
+import mcp_types as types
+
+from failsoft.framework.asking import AwaitingAnswer, Question
+from failsoft.framework.asking.waiting import ask
+from failsoft.framework.call.call import Call
+from failsoft.framework.errors import Unsupported
+from failsoft.framework.safe.author_reports import logger
+from failsoft.framework.safe.secrets import is_secret_name
+from failsoft.framework.text import bounded, quoted
+from failsoft.proxy.clients import Front
+
+_MESSAGE_AT_MOST = 1_000
+_FIELDS_AT_MOST = 20
+_TEXT_AT_MOST = 200
+_TYPES = frozenset({"boolean", "integer", "number", "string"})
+_WORD = re.compile(r"\w{1,80}")
+_DECLINED = types.ElicitResult(action="decline")
+
+
+class Questions:
+    """Passes the questions of one upstream on to the person whose call it serves, and to nobody else.
+
+    Args:
+        server: The upstream's name.
+        front: Counts what could not be asked.
+    """
+
+    def __init__(self, server: str, front: Front) -> None:
+        self._server = server
+        self._front = front
+        self._calls: list[Call] = []
+
+    @contextmanager
+    def during(self, call: Call) -> Iterator[None]:
+        """Note that the upstream works on a call."""
+        self._calls.append(call)
+        try:
+            yield
+        finally:
+            self._calls.remove(call)
+
+    async def elicit(self, _ctx: Any, params: Any) -> types.ElicitResult | types.ErrorData:
+        """Return the person's answer to a question of the upstream; decline it unless one call is in flight."""
+        if len(self._calls) != 1:
+            self._log(f"it works on {len(self._calls)} calls, and the question names none")
+            return _DECLINED
+        try:
+            question = question_from(self._server, params.message, getattr(params, "requested_schema", None))
+        except ValueError as refused:
+            self._log(str(refused))
+            return _DECLINED
+        try:
+            answer = await ask(self._calls[0], question)
+        except AwaitingAnswer:  # the upstream waits here, and cannot be asked to wait for another request
+            answer = None
+        if answer is None:
+            return self._front.refusal()
+        if answer.action == "unanswered":
+            return types.ElicitResult(action="cancel")
+        return types.ElicitResult(action=answer.action, content=dict(answer.content) or None)
+
+    async def answers_for(self, raw: Mapping[str, Any], call: Call) -> dict[str, Any] | None:
+        """Return what repeats a call whose result asks the person, for a client that is asked while the call waits.
+
+        None for any other result, and where the question cannot be put.
+
+        Raises:
+            UNSUPPORTED: What it asks for is not asked.
+        """
+        forms = self._forms(raw)
+        if len(forms) != 1 or len(raw["inputRequests"]) != 1:
+            return None
+        ((key, (_, question)),) = forms.items()
+        answer = await ask(call, question)
+        if answer is None:
+            return None
+        action = "cancel" if answer.action == "unanswered" else answer.action
+        result = {"action": action, "content": dict(answer.content)} if answer.content else {"action": action}
+        state = {"requestState": raw["requestState"]} if "requestState" in raw else {}
+        return {"inputResponses": {key: result}, **state}
+
+    def mark(self, raw: Mapping[str, Any]) -> None:
+        """Mark the forms of a result that asks the person as this upstream's.
+
+        Raises:
+            UNSUPPORTED: What it asks for is not asked.
+        """
+        for request, question in self._forms(raw).values():
+            shown = {"message": question.message, "requestedSchema": dict(question.schema)}
+            request["params"] = {**request["params"], **shown}
+
+    def _forms(self, raw: Mapping[str, Any]) -> dict[str, tuple[dict[str, Any], Question]]:
+        """Return the requests of a result that asks the person, by their keys, with what is shown of each."""
+        asked = raw.get("inputRequests") if raw.get("resultType") == "input_required" else None
+        forms = {}
+        for key, request in asked.items() if isinstance(asked, Mapping) else ():
+            if isinstance(request, dict) and request.get("method") == "elicitation/create":
+                params = request.get("params") or {}
+                try:
+                    question = question_from(self._server, params.get("message"), params.get("requestedSchema"))
+                except ValueError as refused:
+                    self._log(str(refused))
+                    said = f"The server '{self._server}' asked its user something that is not passed on: {refused}."
+                    raise Unsupported(message=said) from refused
+                forms[key] = request, question
+        return forms
+
+    def _log(self, reason: str) -> None:
+        logger.bind(upstream=self._server, reason=reason).warning("A question of an upstream was declined: {}", reason)
+
+
+def question_from(server: str, message: Any, schema: Any) -> Question:
+    """Return an upstream's question as it is put to the person: bounded, its text quoted, marked as the upstream's.
+
+    Raises:
+        ValueError: It is no form of plain fields, or it asks for a secret.
+    """
+    fields = schema.get("properties") if isinstance(schema, Mapping) else None
+    if not isinstance(fields, Mapping) or len(fields) > _FIELDS_AT_MOST:
+        msg = f"it is no form of at most {_FIELDS_AT_MOST} fields"
+        raise ValueError(msg)
+    kept = {name: _field(name, field) for name, field in fields.items()}
+    is_typed = any(field["type"] != "boolean" and "enum" not in field for field in kept.values())
+    if is_typed and _asks_for_secret(str(message)):
+        msg = "it asks for a secret"
+        raise ValueError(msg)
+    required = [name for name in schema.get("required") or () if name in kept]
+    said = f"The server {quoted(server)} asks, and gets the answer: {quoted(str(message), _MESSAGE_AT_MOST)}"
+    return Question(said, {"type": "object", "properties": kept, "required": required}, "arguments")
+
+
+def _field(name: str, field: Any) -> dict[str, Any]:
+    """Return a field with its texts bounded.
+
+    Raises:
+        ValueError: It is no plain field, or it is a secret.
+    """
+    if not isinstance(field, Mapping) or field.get("type") not in _TYPES:
+        msg = f"its field {quoted(name)} is no plain value"
+        raise ValueError(msg)
+    texts = (name, field.get("title"), field.get("description"))
+    is_secret = field.get("format") == "password" or bool(field.get("writeOnly"))
+    if is_secret or (field["type"] != "boolean" and any(_asks_for_secret(text) for text in texts if text)):
+        msg = f"its field {quoted(name)} is a secret"
+        raise ValueError(msg)
+    bounds = {key: value for key, value in field.items() if key not in {"title", "description"}}
+    told = {key: bounded(str(field[key]), _TEXT_AT_MOST) for key in ("title", "description") if field.get(key)}
+    return {**bounds, **told}
+
+
+def _asks_for_secret(text: Any) -> bool:
+    words = _WORD.findall(str(text)[: _MESSAGE_AT_MOST * 4])
+    return any(map(is_secret_name, words)) or any(is_secret_name(f"{one}_{two}") for one, two in pairwise(words))

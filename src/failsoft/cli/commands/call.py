@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from failsoft.cli.arguments import from_json, from_words
+from failsoft.cli.asking import person_at_terminal
 from failsoft.cli.errors import ExitCode, missing, usage
 from failsoft.cli.options import App, Root, Token, Url, beginning, complete_toolsets
 from failsoft.cli.screen import Screen, divert_output, is_terminal, waiting
 from failsoft.cli.target import Target
 from failsoft.framework.answer.response import ToolResponse
+from failsoft.framework.asking import ASK_PERSON
 from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.call.toolset import BaseTool
@@ -176,13 +178,15 @@ async def _run(tools: Sequence[BaseTool], operation: str, arguments: Mapping[str
     if tool is None:
         return await tools[0].execute_with_error_handling(operation, arguments)
     async with Lifecycle([tool], shutdown_limit_s=_SHUTDOWN_LIMIT_S).running():
-        with waiting(operation) as show:
+        bound, ask = tool.operations[operation], person_at_terminal()
+        may_ask = ask is not None and (bound.needs_consent or ASK_PERSON in bound.describe())
+        with waiting(operation, is_shown=not may_ask) as show:  # the lines of a question are not to be drawn over
 
             async def report(progress: float, total: float | None, message: str | None) -> None:
                 show(progress, total, message)
 
-            scope = CallScope(principal=LOCAL_PRINCIPAL, toolbox=Toolbox(tools), report_progress=report)
-            return await tool.operations[operation].call(arguments, scope)
+            scope = CallScope(principal=LOCAL_PRINCIPAL, toolbox=Toolbox(tools), report_progress=report, ask=ask)
+            return await bound.call(arguments, scope)
 
 
 async def _call_remote(

@@ -1,0 +1,70 @@
+"""`failsoft call` asks the person at the terminal; without a terminal nobody is asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.zygote import PYTHON
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+SHELF = '''
+from failsoft import AskPerson, BaseTool, NotFound, operation
+
+
+class Shelf(BaseTool):
+    """Books."""
+
+    @operation(confirm=True)
+    async def remove(self, title: str) -> str:
+        """Remove a book."""
+        return title
+
+    @operation(read_only=True, recovery=[AskPerson(ask=["title"])])
+    async def find(self, title: str) -> str:
+        """Find a book."""
+        if title not in {"Emma", "Dune"}:
+            raise NotFound(message=f"No book `{title}`.", suggestions=["Emma", "Dune"])
+        return title
+'''
+
+
+def call(folder: Path, typed: str | None, *words: str) -> dict[str, Any]:
+    """Return the answer to a call at a terminal on which something is typed; without one for None."""
+    (folder / "shelf.py").write_text(SHELF)
+    command = [PYTHON, "-m", "failsoft", "call", *words, "--app", "shelf:Shelf"]
+    if typed is None:
+        piped = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        return json.loads(piped.stdout)  # type: ignore[no-any-return]
+    ours, theirs = os.openpty()
+    try:
+        os.write(ours, typed.encode())
+        done = subprocess.run(
+            command, cwd=folder, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs, timeout=60, check=False
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("typed", "code"),
+    [("y\n", None), ("n\n", "APPROVAL_REQUIRED"), ("\n", "APPROVAL_REQUIRED"), (None, "APPROVAL_REQUIRED")],
+)
+def test_a_call_that_needs_consent_asks(tmp_path: Path, typed: str | None, code: str | None) -> None:
+    answer = call(tmp_path, typed, "remove", "title=Emma")
+    assert (answer.get("error") or {}).get("code") == code
+
+
+@pytest.mark.parametrize(
+    ("words", "typed", "found"), [(["find"], "Dune\n", "Dune"), (["find", "title=Emm"], "1\n", "Emma")]
+)
+def test_an_argument_is_typed_or_chosen(tmp_path: Path, words: list[str], typed: str, found: str) -> None:
+    assert call(tmp_path, typed, *words)["data"] == found

@@ -10,7 +10,7 @@ import pytest
 from failsoft import BaseTool, RateLimit, RecoveryManager, Retry, Unavailable, operation
 from failsoft.recovery import RetryBudget
 from failsoft.testing import fresh_runtime
-from tests.doors import REFILL_S
+from tests.doors import KEPT, REFILL_S, withdraw
 from tests.recovery.protected import Protected, codes, on_instant_clock, protected
 
 
@@ -203,3 +203,12 @@ def test_what_is_left_is_read_as_it_is_spent_earned_and_refilled() -> None:
 def test_options_that_make_no_budget_are_refused(ratio: float, floor: float) -> None:
     with pytest.raises(ValueError, match="RetryBudget needs"):
         RetryBudget(ratio, floor)
+
+
+def test_a_retry_that_a_used_up_budget_refuses_writes_nothing() -> None:
+    limits = (0.2, 10.0, 20.0, 300.0)
+    state = {"tokens": 0.0, "at": 1_000.0}
+    assert withdraw(state, 1_015.0, 0, *limits).state is KEPT
+    assert withdraw(state, 1_030.0, 0, *limits).answer[0] == 1, "it refills nevertheless"
+    assert withdraw(state, 1_015.0, 1, *limits).state["tokens"] == pytest.approx(0.7)
+    assert withdraw(state, 400.0, 0, *limits).state["at"] == 400.0, "by a clock that was set back"

@@ -123,6 +123,8 @@ def withdraw(
     granted = 0
     if tokens >= 1.0 - _ALMOST:
         tokens, granted = max(0.0, tokens - 1.0), 1
+    elif state is not None and not deposits and state["at"] <= now:  # the refill is reckoned from `at` the next time
+        return Changed(KEPT, [granted, tokens])
     return Changed({"tokens": tokens, "at": now}, [granted, tokens], 2.0 * refill_s)
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
+import typer
+
 from failsoft.cli.errors import usage
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.clock import utc_timestamp
@@ -20,9 +22,9 @@ from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.settings import Settings
 from failsoft.framework.state.backend import Backend, StoreFault, StoreLost
 from failsoft.framework.state.memory import MemoryBackend
-from failsoft.framework.text import bounded
+from failsoft.framework.text import bounded, printable
 from failsoft.recovery.state.store import backend_at, file_of
-from failsoft.server.sources import ToolSource, find_toolsets, not_set_up
+from failsoft.server.sources import ToolSource, find_toolsets, not_set_up, unknown_variables
 
 if TYPE_CHECKING:
     import httpx2
@@ -226,8 +228,12 @@ def with_store(work: Callable[[Backend, str], Awaitable[T]], url: str | None = N
 
     Raises:
         CONFIG_ERROR: There is no shared store, or it cannot be used.
+        INVALID_PARAM: The URL is no address of a store.
     """
+    warn_of_misspelt_variables()
     settings = Settings.load()
+    if url is not None:
+        _check_address(url)
     named = _state_url(url)
     found = backend_at(named, prefix=settings.state_prefix, limit_s=max(1.0, settings.state_timeout_s))
     if found is None:
@@ -249,13 +255,28 @@ def with_store(work: Callable[[Backend, str], Awaitable[T]], url: str | None = N
             return await work(backend, prefix)
         except StoreLost as lost:
             raise ConfigurationError(
-                issue=f"the state store at {store_place(url)} cannot be used: {_without_place(lost, url)}",
+                issue=f"the state store cannot be used: {_placed(lost, url)}",
                 resolution=_REPAIRS[lost.fault],
             ) from lost
         finally:
             await backend.close()
 
     return asyncio.run(run())
+
+
+def warn_of_misspelt_variables() -> None:
+    """Print a line for each variable that resembles one of the state store or the audit log, and is not read."""
+    for name, closest in unknown_variables([Settings]).items():
+        if closest.startswith(("FAILSOFT_STATE", "FAILSOFT_AUDIT")):
+            typer.echo(f"{printable(name)} is not read; did you mean {closest}?", err=True)
+
+
+def _check_address(url: str) -> None:
+    try:
+        Settings.load(state_url=url)
+    except ConfigurationError as error:
+        hint = f"--state sqlite:{url}" if Path(url).exists() else "--state redis://localhost"
+        raise usage(message=f"{error.issue.replace('state_url', '--state')}.", hint=hint) from None
 
 
 def store_place(url: str | None = None) -> str:
@@ -287,10 +308,10 @@ def _is_missing(file: Path) -> bool:
         return False
 
 
-def _without_place(lost: StoreLost, url: str | None) -> str:
-    """Return what is wrong with a store, with the word that metrics and logs have for it."""
-    reason = str(lost).removeprefix(f"{store_place(url)}: ")
-    return f"{reason} ({lost.fault})"
+def _placed(lost: StoreLost, url: str | None) -> str:
+    """Return where a store is and what is wrong with it, with the word that metrics and logs have for it."""
+    place = f"{store_place(url)}: "
+    return f"{place}{str(lost).removeprefix(place)} ({lost.fault})"
 
 
 async def audited(operation: str, *, tool: str = "", log: Path | None = None, **about: Any) -> None:

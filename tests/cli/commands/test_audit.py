@@ -70,16 +70,26 @@ def test_archive_closes_the_files_so_that_they_may_be_taken_away(inside, folder)
     assert [entry.get("event") for entry in entries(log)] == ["checkpoint", None]
 
 
-@pytest.mark.parametrize("to", ["away", "."])
-def test_archive_replaces_no_file(inside, log, to):
-    (taken := log.parent / to / f"{log.name}.{3:012}").parent.mkdir(exist_ok=True)
-    if to == "away":
-        taken.write_text("of another log")
-    ran = inside("audit", "archive", "audit-log.jsonl", "--to", to)
+def test_archive_replaces_no_file(inside, log):
+    (taken := log.parent / "away" / f"{log.name}.{3:012}").parent.mkdir()
+    taken.write_text("of another log")
+    ran = inside("audit", "archive", "audit-log.jsonl", "--to", "away")
     assert (ran.code, taken.name in ran.out) == (ExitCode.FAILED, True)
-    assert (log.with_name(taken.name)).is_file()
-    assert to == "." or taken.read_text() == "of another log"
+    assert log.with_name(taken.name).is_file()
+    assert taken.read_text() == "of another log"
     assert inside("audit", "verify", "audit-log.jsonl").code == ExitCode.OK
+
+
+@pytest.mark.parametrize("to", [".", "library.py", "library.py/below"])
+def test_archive_closes_nothing_for_a_folder_that_cannot_be_used(inside, log, to):
+    before = log.read_bytes()
+    assert inside("audit", "archive", "audit-log.jsonl", "--to", to).code == ExitCode.USAGE
+    assert log.read_bytes() == before
+
+
+def test_a_variable_that_resembles_that_of_the_log_is_named(inside, log):
+    ran = inside("audit", "verify", env={"FAILSOFT_AUDIT_PAHT": str(log)})
+    assert (ran.code, "did you mean FAILSOFT_AUDIT_PATH?" in ran.err) == (ExitCode.CONFIGURATION, True)
 
 
 def test_a_copy_verifies_by_the_head_of_its_original(inside, log):

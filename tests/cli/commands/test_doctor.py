@@ -148,7 +148,7 @@ def test_a_state_store_that_does_not_answer_is_broken(inside):
     assert (ran.code, ran.json["state"]) == (ExitCode.FAILED, {"mode": "shared", "available": False})
     (remark,) = ran.json["remarks"]
     assert remark["about"] == "FAILSOFT_STATE_URL"
-    assert re.search(r"redis://127.0.0.1:1/0 cannot be used: \w+ \(lost\)", remark["message"])
+    assert re.search(r"redis://127.0.0.1:1/0: \w+ \(lost\)", remark["message"])
 
 
 def test_a_store_that_no_server_has_made_yet_is_not_made(inside, tmp_path):

@@ -170,3 +170,22 @@ def test_the_default_store_is_searched_and_not_made(
     assert str(file) in capsys.readouterr().err
     assert run(["find", "order-4712"]) == 1
     assert str(file) in capsys.readouterr().err
+
+
+def test_what_is_misspelt_is_named_with_what_may_be_meant(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert pay(url) == 1
+    assert run(["state", "list", "--kind", "breakr"]) == 0
+    assert "no record has --kind breakr; in the store: breaker, key" in capsys.readouterr().out
+    file = tmp_path / "s.sqlite"
+    for address in ("nonsense", str(file)):
+        assert run(["find", "order-4711", "--state", address]) == 2
+        assert "--state must be memory:, sqlite:PATH" in (shown := capsys.readouterr().err)
+    assert f"--state sqlite:{file}" in shown
+    monkeypatch.setenv("FAILSOFT_STATE_UR", url)
+    monkeypatch.setenv("FAILSOFT_STATE_URL", f"sqlite:{tmp_path}")
+    assert run(["state", "list"]) == 3
+    shown = capsys.readouterr().err
+    assert "FAILSOFT_STATE_UR is not read; did you mean FAILSOFT_STATE_URL?" in shown
+    assert f"{tmp_path}: it is a folder (denied)" in shown

@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from failsoft.cli.errors import ExitCode
+from failsoft.cli.errors import ExitCode, usage
 from failsoft.cli.options import AsJson
 from failsoft.cli.screen import Screen, counted
+from failsoft.cli.target import warn_of_misspelt_variables
 from failsoft.framework.audit.chain import BEGINNING
 from failsoft.framework.audit.keeping import move_closed
 from failsoft.framework.audit.places import STATE, default_head, key_from
@@ -75,6 +76,8 @@ def archive(
     """
     settings = Settings.load()
     log = _log(path, settings)
+    if to is not None:
+        _make_folder(to, log)
     verdict = _verdict(log, settings)
     lost = None
     if verdict.broken is not None:
@@ -114,6 +117,17 @@ def find(
         Screen().json(entry)
 
 
+def _make_folder(to: Path, log: Path) -> None:
+    """Make the folder that closed files move to, before anything is closed."""
+    try:
+        to.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"--to {bounded(str(to))} cannot be made a folder: {error.strerror or error}."
+        raise usage(message=message, hint="failsoft audit archive --to DIR") from None
+    if to.samefile(log.parent):
+        raise usage(message="--to is the folder of the log itself.", hint="leave it out to keep the files there")
+
+
 def _verdict(log: Path, settings: Settings, original: Path | None = None) -> Verification:
     """Verify a log with the key and the head that the settings name; of a copy, with the head of the original."""
     kept = settings.audit_head_path if _is_own(original or log, settings) else None
@@ -150,6 +164,7 @@ def _log(path: Path | None, settings: Settings) -> Path:
         CONFIG_ERROR: None was named, and no setting names one.
         NOT_FOUND: There is no log at the path, nor a head of one.
     """
+    warn_of_misspelt_variables()
     log = path or settings.audit_path
     if log is None:
         raise ConfigurationError(

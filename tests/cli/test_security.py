@@ -82,3 +82,25 @@ def test_a_state_store_that_others_may_read_is_named(closed: dict[str, Any], tmp
     file.touch()
     file.chmod(mode)
     assert str(file) in about([], **closed, state_url=f"sqlite:{file}")
+
+
+def test_the_files_that_the_server_relies_on_are_listed_with_mode_and_owner(inside: Any, folder: Path) -> None:
+    log = AuditLog(folder / "audit-log.jsonl")
+    log.path.touch(mode=0o640)
+    store = folder / "state.sqlite"
+    store.touch(mode=0o600)
+    env = {"FAILSOFT_AUDIT_PATH": str(log.path), "FAILSOFT_STATE_URL": f"sqlite:{store}"}
+    files = {one["path"]: one for one in inside("doctor", "--security", "--json", env=env).json["files"]}
+    assert {path: files[str(path)]["mode"] for path in (log.path, store)} == {log.path: "640", store: "600"}
+    assert files[str(store)]["owner"] == store.owner()
+    assert "in clear" in files[str(store)]["holds"]
+    assert str(store) in inside("doctor", "--security", env=env).out
+
+
+def test_a_store_in_a_folder_that_others_may_write_is_named(closed: dict[str, Any], tmp_path: Path) -> None:
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    file = folder / "state.sqlite"
+    file.touch(mode=0o600)
+    folder.chmod(0o777)
+    assert str(file) in about([], **closed, state_url=f"sqlite:{file}")

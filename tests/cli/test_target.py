@@ -36,3 +36,10 @@ def test_what_cannot_be_used_is_a_configuration_error(tmp_path, text):
     (tmp_path / "pyproject.toml").write_text(text, encoding="latin-1")
     with pytest.raises(ConfigurationError, match=r"pyproject\.toml"):
         find_project(tmp_path)
+
+
+def test_a_project_file_of_unusual_size_is_refused(tmp_path):
+    with (tmp_path / "pyproject.toml").open("wb") as file:
+        file.truncate(2_000_000_000)
+    with pytest.raises(ConfigurationError):
+        find_project(tmp_path)

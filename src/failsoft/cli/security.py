@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import pwd
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import typer
+
+from failsoft.cli.errors import ExitCode
+from failsoft.cli.screen import Screen, divert_output
+from failsoft.cli.target import Target
 from failsoft.framework.audit.places import default_head, default_key_file
-from failsoft.framework.files import state_folder
+from failsoft.framework.files import other_writers, state_folder
 from failsoft.framework.settings import Settings
+from failsoft.recovery.state.store import default_file
 
 _OTHERS_READ = stat.S_IRGRP | stat.S_IROTH | stat.S_IXGRP | stat.S_IXOTH
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -29,6 +36,33 @@ class SecurityFinding:
     about: str
     message: str
     remedy: str
+
+
+def show_open(target: Target, *, as_json: bool) -> None:
+    """Show what a target leaves open, and the files that it relies on; the exit code is 1 if anything is open."""
+    with divert_output():
+        tools = target.tools()
+    trails = [tool.audit if tool.audit is not None else tool.runtime.audit for tool in tools]
+    logs = [path for trail in trails if isinstance(path := getattr(trail, "path", None), Path)]
+    roots = [Path(one) for tool in tools for one in getattr(tool, "roots", ())]
+    settings = Settings.load()
+    found, files = findings(settings, roots, logs), kept_files(settings, logs)
+    found += [SecurityFinding(*risk) for risk in open_risks(tools)]
+    screen = Screen()
+    if as_json:
+        screen.json(
+            {
+                "closed": not found,
+                "findings": [*map(asdict, found)],
+                "files": [*map(asdict, files)],
+            }
+        )
+    else:
+        screen.rows(("file", "mode", "owner", "holds"), [*map(astuple, files)], title="Files")
+        screen.rows(("about", "what is open", "what closes it"), [astuple(one) for one in found])
+        screen.text("No security risks found." if not found else f"Open: {len(found)}.")
+    if found:
+        raise typer.Exit(ExitCode.FAILED)
 
 
 def findings(settings: Settings, roots: Sequence[Path], logs: Sequence[Path]) -> list[SecurityFinding]:
@@ -105,15 +139,68 @@ def _of_audit(settings: Settings, logs: Sequence[Path]) -> Iterator[SecurityFind
         )
 
 
+@dataclass(frozen=True, slots=True)
+class KeptFile:
+    """A file or folder that the server relies on.
+
+    Args:
+        path: Where it lies.
+        mode: Its permissions, octal.
+        owner: The name of its owner, or the number where it has none.
+        holds: What is in it, and whether in clear.
+    """
+
+    path: str
+    mode: str
+    owner: str
+    holds: str
+
+
+def kept_files(settings: Settings, logs: Sequence[Path]) -> list[KeptFile]:
+    """Return the files that the server relies on, as far as they exist, with their modes, owners and contents.
+
+    Args:
+        settings: The settings.
+        logs: The audit logs of the toolsets.
+    """
+    known_logs = dict.fromkeys([*([settings.audit_path] if settings.audit_path else []), *logs])
+    heads = [*map(default_head, known_logs), *([settings.audit_head_path] if settings.audit_head_path else [])]
+    store = "sessions, plans, results of calls with a key, in clear; their arguments as hashes under a key"
+    holding = {
+        **dict.fromkeys(known_logs, "failures with their arguments, without secrets, in clear"),
+        **dict.fromkeys(heads, "the hash of a log's last entry, sealed"),
+        settings.audit_key_file or default_key_file(): "the key of the audit chain, in clear",
+        **dict.fromkeys(_store_files(settings), store),
+        state_folder() / "state.key": "the key of the hashes of arguments, in clear",
+        state_folder() / "files": "files that edits replace, until they are committed, in clear",
+        **({settings.recovery_file: "the strategies of recovery, in clear"} if settings.recovery_file else {}),
+    }
+    return [_kept(file, holds) for file, holds in holding.items() if file.exists()]
+
+
+def _kept(file: Path, holds: str) -> KeptFile:
+    found = file.stat()
+    try:
+        owner = pwd.getpwuid(found.st_uid).pw_name
+    except KeyError:
+        owner = str(found.st_uid)
+    return KeptFile(str(file), f"{stat.S_IMODE(found.st_mode):o}", owner, holds)
+
+
 def _of_modes(settings: Settings, logs: Sequence[Path]) -> Iterator[SecurityFinding]:
-    private = [state_folder() / "audit", state_folder() / "files", default_key_file(), *logs]
-    private += [default_head(log) for log in logs]
-    private += [file for file in (settings.audit_key_file, settings.audit_head_path) if file is not None]
-    private += _store_files(settings)
-    for file in private:
+    keys = [
+        default_key_file(),
+        state_folder() / "state.key",
+        *([settings.audit_key_file] if settings.audit_key_file else []),
+    ]
+    heads = [*map(default_head, logs), *([settings.audit_head_path] if settings.audit_head_path else [])]
+    relied_on = [file for file in (*keys, *heads, *_store_files(settings)) if file.is_file()]
+    for file in [state_folder() / "audit", state_folder() / "files", *logs, *relied_on]:
         mode = _mode(file)
         if mode & (_OTHERS_READ | _OTHERS_WRITE):
             yield SecurityFinding(str(file), f"other users may read it (mode {mode:o})", f"chmod go-rwx {file}")
+        elif file in relied_on and (others := other_writers(file, file)):
+            yield SecurityFinding(str(file), others, "as it says: the server refuses the file")
     written_by_us = [log.parent for log in logs] + ([settings.recovery_file] if settings.recovery_file else [])
     for file in dict.fromkeys(written_by_us):
         mode = _mode(file)
@@ -122,8 +209,8 @@ def _of_modes(settings: Settings, logs: Sequence[Path]) -> Iterator[SecurityFind
 
 
 def _store_files(settings: Settings) -> list[Path]:
-    kind, _, path = (settings.state_url.get_secret_value() if settings.state_url else "").partition(":")
-    return [Path(path)] if kind == "sqlite" and path else []
+    kind, _, path = (settings.state_url.get_secret_value() if settings.state_url else "sqlite:").partition(":")
+    return [Path(path) if path else default_file()] if kind == "sqlite" else []
 
 
 def _of_roots(settings: Settings, roots: Sequence[Path], logs: Sequence[Path]) -> Iterator[SecurityFinding]:

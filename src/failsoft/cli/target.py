@@ -19,6 +19,7 @@ from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.errors import ConfigurationError, ToolError, Unauthenticated, Unavailable
 from failsoft.framework.errors.corrections import closest_name
+from failsoft.framework.files import read_regular
 from failsoft.framework.settings import Settings
 from failsoft.framework.state.backend import Backend, StoreFault, StoreLost
 from failsoft.framework.state.memory import MemoryBackend
@@ -45,6 +46,7 @@ _REPAIRS: dict[StoreFault, str] = {
     "damaged": "repair it, or put a backup back: see `Backups` in the how-to page on deploying",
 }
 _KNOWN = frozenset({"app"})
+_PROJECT_BYTES_AT_MOST = 1_000_000
 """The keys of `[tool.failsoft]`."""
 
 
@@ -360,7 +362,10 @@ def find_project(start: Path | None = None) -> ConfiguredProject | None:
     if file is None:
         return None
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        data = read_regular(file, _PROJECT_BYTES_AT_MOST + 1)
+        if len(data) > _PROJECT_BYTES_AT_MOST:
+            raise ConfigurationError(issue=f"{file} has more than {_PROJECT_BYTES_AT_MOST} bytes")
+        content = tomllib.loads(data.decode())
     except (OSError, ValueError) as error:
         raise ConfigurationError(issue=f"{file} cannot be read ({bounded(str(error))})") from error
     table = content.get("tool", {}).get("failsoft")

@@ -15,7 +15,7 @@ from failsoft.framework.asking.waiting import ask
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import Unsupported
 from failsoft.framework.safe.author_reports import logger
-from failsoft.framework.safe.secrets import is_secret_name
+from failsoft.framework.safe.secret_names import is_secret_name
 from failsoft.framework.text import bounded, quoted
 from failsoft.proxy.clients import Front
 

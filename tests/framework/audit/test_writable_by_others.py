@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from grp import struct_group
 from pathlib import Path
 
@@ -132,3 +133,8 @@ def test_a_store_that_others_may_replace_is_refused(tmp_path: Path, mode: int, i
 def test_a_folder_that_a_group_without_others_may_write_holds_a_store(tmp_path: Path) -> None:
     tmp_path.chmod(0o775)
     assert paid(f"sqlite:{tmp_path / 'state.sqlite'}") is None
+
+
+def test_a_store_that_is_a_pipe_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "state.sqlite", 0o600)
+    assert paid(f"sqlite:{tmp_path / 'state.sqlite'}") in REFUSED

@@ -22,7 +22,7 @@ from failsoft._version import __version__
 from failsoft.cli.errors import ExitCode, faults_in
 from failsoft.cli.options import App, AsJson, Root, Toolsets
 from failsoft.cli.screen import Screen, divert_output
-from failsoft.cli.security import SecurityFinding, findings
+from failsoft.cli.security import show_open
 from failsoft.cli.target import Target, missing_store, with_store
 from failsoft.framework.audit.trail import AuditLog
 from failsoft.framework.call.runtime import default_runtime
@@ -33,7 +33,7 @@ from failsoft.framework.settings import Settings
 from failsoft.framework.state.backend import NOTHING, Backend, Write, new_version
 from failsoft.recovery import RecoveryManager
 from failsoft.server.lifecycle import faults_of
-from failsoft.server.sources import find_toolsets, open_risks, unknown_variables
+from failsoft.server.sources import find_toolsets, unknown_variables
 
 _STORE, _PROBED_S = "FAILSOFT_STATE_URL", 5.0
 _REQUIREMENT = re.compile(r"[A-Za-z0-9._-]+")
@@ -51,7 +51,8 @@ def doctor(
 
     With a target, also show the steps of a call for each of its operations. The exit code is 1 if there are problems
     other than warnings. With --security it is 1 if there is any risk: no tokens, no key for the audit chain, files
-    that other users may read, roots that contain the server's own files.
+    that other users may read, roots that contain the server's own files. It also lists the files that the server
+    relies on, with their modes, their owners and what is in them in clear.
 
     Examples:
       failsoft doctor
@@ -62,7 +63,7 @@ def doctor(
     if toolsets:
         target.sources()  # refuses a misspelt name
     if security:
-        _show_open(target, as_json=as_json)
+        show_open(target, as_json=as_json)
         return
     with divert_output():
         found = _check_up(target)
@@ -73,24 +74,6 @@ def doctor(
     else:
         _show(screen, found)
     if not found.healthy:
-        raise typer.Exit(ExitCode.FAILED)
-
-
-def _show_open(target: Target, *, as_json: bool) -> None:
-    with divert_output():
-        tools = target.tools()
-    trails = [tool.audit if tool.audit is not None else tool.runtime.audit for tool in tools]
-    logs = [path for trail in trails if isinstance(path := getattr(trail, "path", None), Path)]
-    roots = [Path(one) for tool in tools for one in getattr(tool, "roots", ())]
-    found = findings(Settings.load(), roots, logs)
-    found += [SecurityFinding(*risk) for risk in open_risks(tools)]
-    screen = Screen()
-    if as_json:
-        screen.json({"closed": not found, "findings": [dataclasses.asdict(one) for one in found]})
-    else:
-        screen.rows(("about", "what is open", "what closes it"), [dataclasses.astuple(one) for one in found])
-        screen.text("No security risks found." if not found else f"Open: {len(found)}.")
-    if found:
         raise typer.Exit(ExitCode.FAILED)
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import queue
 import sqlite3
+import stat
 import threading
 import time
 from collections.abc import Callable
@@ -314,8 +315,9 @@ class SqliteBackend:
         return False
 
     def _require_own(self) -> None:
-        if others := other_writers(self.path, self.path):
-            raise StoreLost(others, fault="denied")
+        is_file = stat.S_ISREG(self.path.stat().st_mode)  # to open a pipe would wait for its other end
+        if reason := other_writers(self.path, self.path) if is_file else "it is not a regular file":
+            raise StoreLost(reason, fault="denied")
 
     def _use(self, connection: sqlite3.Connection, *, is_read_only: bool) -> None:
         self._connection, self._is_read_only = connection, is_read_only

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 from failsoft.framework.answer.failure import Failure
 from failsoft.framework.audit.trail import AuditLog
 from failsoft.framework.call.call import Call
-from failsoft.framework.call.effects import NOT_DONE
 from failsoft.framework.call.operation import operation
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.toolset import BaseTool
@@ -27,7 +26,7 @@ from failsoft.tools.workspace.errors import (
     RustPolicyViolation,
 )
 from failsoft.tools.workspace.gate import SessionGate
-from failsoft.tools.workspace.plans.approval import PERSON, approved_by_person
+from failsoft.tools.workspace.plans.approval import approve
 from failsoft.tools.workspace.plans.plans import PlanDraft, Plans
 from failsoft.tools.workspace.plans.register import Plan, PlanRegister
 from failsoft.tools.workspace.plans.scope import PlanCheck, lint, plan_of
@@ -287,22 +286,8 @@ class Workspace(BaseTool):
         On a server with a single client and all roles, the person who uses the client is asked where that is possible.
         """
         session = await self._session(call, session_id)
-        plan = await self._plans.find(session, plan_hash)
-        is_asked = call.principal == LOCAL_PRINCIPAL and self._roles.bound is None and plan.approver is None
-        approver = PERSON if is_asked and await approved_by_person(call, plan) else None
-        # A call from Python has no principal either, but is not served.
-        is_anonymous = call.principal is None and call.scope.toolbox is not None
-
-        async def approved() -> Any:
-            found = await self._plans.find(session, plan_hash)
-            return found.approver or NOT_DONE
-
-        async def approve() -> str | None:
-            done = await self._plans.approve(session, plan_hash, approver=approver, is_anonymous=is_anonymous)
-            return done.approver
-
-        await call.effect("approval", run=approve, probe=approved)
-        return self._recorded(call, session, await self._plans.find(session, plan_hash))
+        asks = call.principal == LOCAL_PRINCIPAL and self._roles.bound is None
+        return self._recorded(call, session, await approve(call, self._plans, session, plan_hash, asks=asks))
 
     @operation(destructive=True, open_world=False, title="Withdraw a plan")
     async def withdraw_plan(

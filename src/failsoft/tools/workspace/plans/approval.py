@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from failsoft.framework.asking import Question
 from failsoft.framework.asking.consent import consent_from
 from failsoft.framework.asking.forms import CONFIRM
 from failsoft.framework.asking.waiting import ask
 from failsoft.framework.call.call import Call
+from failsoft.framework.call.effects import NOT_DONE
 from failsoft.framework.text import quoted
+from failsoft.tools.workspace.plans.plans import Plans
 from failsoft.tools.workspace.plans.register import Plan
+from failsoft.tools.workspace.sessions import Session
 
 PERSON = "person"
 """The approver of what a person approves who was asked through the client; no author has this name."""
@@ -20,7 +24,40 @@ _LINE_AT_MOST = 1_000
 _BODY_AT_MOST = 1_500
 
 
-async def approved_by_person(call: Call, plan: Plan) -> bool:
+async def approve(call: Call, plans: Plans, session: Session, plan_hash: str, *, asks: bool) -> Plan:
+    """Approve a plan for a session, once, and return it.
+
+    Args:
+        call: The call.
+        plans: The plans of the session's workspace.
+        session: The session that approves.
+        plan_hash: The plan.
+        asks: Whether the person behind the client decides, where they can be asked.
+
+    Raises:
+        PLAN_NOT_FOUND: There is none with this hash.
+        APPROVAL_REQUIRED: The person was asked and did not approve it.
+        UNAUTHORIZED_ACTION: The caller submitted it, or is anonymous.
+        AwaitingAnswer: The answer of the person comes with another request.
+    """
+    plan = await plans.find(session, plan_hash)
+    is_asked = asks and plan.approver is None
+    approver = PERSON if is_asked and await _approved_by_person(call, plan) else None
+    # A call from Python has no principal either, but is not served.
+    is_anonymous = call.principal is None and call.scope.toolbox is not None
+
+    async def run() -> str | None:
+        done = await plans.approve(session, plan_hash, approver=approver, is_anonymous=is_anonymous)
+        return done.approver
+
+    async def probe() -> Any:
+        return (await plans.find(session, plan_hash)).approver or NOT_DONE
+
+    await call.effect("approval", run=run, probe=probe)
+    return await plans.find(session, plan_hash)
+
+
+async def _approved_by_person(call: Call, plan: Plan) -> bool:
     """Return whether the person behind the client approves a plan; False if they cannot be asked.
 
     Raises:

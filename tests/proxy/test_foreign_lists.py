@@ -118,3 +118,23 @@ async def test_a_tool_that_a_new_list_removes_while_it_is_called_is_no_defect_of
         result = await client.call_tool("removed", {})
     assert result.is_error
     assert result.structured_content["error"]["code"] != "UNKNOWN_ERROR"
+
+
+async def test_titles_and_descriptions_are_shown_without_control_and_format_characters(tmp_path):
+    hidden = "Find\x1b[2J books.\u202e\n\tOne\u200b a line.\r\n"
+    shown = "Find [2J books.\n\tOne a line.\n"
+    annotations = {"title": hidden, **READ_ONLY}
+    marked = {**GOOD, "title": hidden, "description": hidden, "annotations": annotations}
+    async with client_of(tmp_path, [marked]) as client:
+        (tool,) = (await client.list_tools()).tools
+    assert (tool.title, tool.description, tool.annotations.title) == (shown, shown, shown)
+
+
+LOOKALIKE = "g\u043e\u043ed"
+
+
+@pytest.mark.parametrize(
+    "name", [LOOKALIKE, "g" * 5_000, "go\x1b[31mod", "\u202egood", "g\u200bood", "<b>good</b>", "good\n"]
+)
+async def test_a_name_that_a_person_would_misread_is_left_out(tmp_path, name):
+    assert await offered(tmp_path, [GOOD, {**GOOD, "name": name}]) == ["good"]

@@ -84,6 +84,7 @@ class Screen:
 
     def heading(self, text: str, *, style: str = "bold cyan") -> None:
         """Write a heading."""
+        text = printable(text)
         if not self.is_rich:
             self.text(f"{text}:")
             return

@@ -43,6 +43,14 @@ def printable(text: str) -> str:
     return "".join(kept)
 
 
+def printable_lines(text: str) -> str:
+    """Return a text of several lines as `printable` does, with its line breaks and tabs."""
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    lines = text.replace("\r\n", "\n").split("\n")
+    return "\n".join(["\t".join(map(printable, line.split("\t"))) for line in lines])
+
+
 def bounded(text: str, limit: int = QUOTED_AT_MOST) -> str:
     """Return the text printable and at most `limit` characters long, with an ellipsis where it was cut."""
     if len(text) <= limit and text.isascii() and text.isprintable():  # the common case, at a third of the cost

@@ -18,7 +18,7 @@ from failsoft.framework.arguments.json_schema import JsonSchema
 from failsoft.framework.arguments.schemas import measured
 from failsoft.framework.events import Arguments
 from failsoft.framework.safe.author_reports import logger
-from failsoft.framework.text import bounded
+from failsoft.framework.text import bounded, printable_lines
 from failsoft.recovery.recovery_file import read_table
 
 _NAME = re.compile(r"[A-Za-z0-9_./-]{1,128}")
@@ -190,10 +190,10 @@ class ListReader:
             TypeError: One of its schemas cannot be used.
         """
         validate_server_result("tools/list", LATEST_HANDSHAKE_VERSION, {"tools": [tree]})
-        shown = {**tree, "name": name}
+        shown = {**_readable(tree), "name": name}
         if override.description is not None:
             shown["description"] = override.description
-        annotations = {**tree.get("annotations", {}), **override.annotations()}
+        annotations = {**_readable(tree.get("annotations", {})), **override.annotations()}
         if annotations:
             shown["annotations"] = annotations
         refuse = self.overrides.defaults.refuse_unknown if override.refuse_unknown is None else override.refuse_unknown
@@ -227,6 +227,12 @@ class ListReader:
         logger.bind(upstream=self.upstream, count=count, max_tools=self.max_tools).warning(
             "The rest of an upstream's tools is left out: beyond FAILSOFT_PROXY_MAX_TOOLS, or 4 MB in all"
         )
+
+
+def _readable(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an entry whose texts for people and models hide and reorder nothing."""
+    texts = {key: printable_lines(entry[key]) for key in ("title", "description") if isinstance(entry.get(key), str)}
+    return {**entry, **texts}
 
 
 def _reason(error: TypeError | ValidationError) -> str:

@@ -14,6 +14,7 @@ from failsoft.cli.screen import Screen, counted, divert_output
 from failsoft.cli.target import Target
 from failsoft.framework.call.bound import BoundOperation, Toolbox
 from failsoft.framework.call.chain import strategy_name
+from failsoft.framework.text import printable_lines
 from failsoft.server.protocol.wire import describe_tool
 
 _BYTES_A_TOKEN = 4
@@ -96,7 +97,7 @@ def _first_line(text: str) -> str:
 
 def _show(screen: Screen, tool: Mapping[str, Any], entry: Mapping[str, Any]) -> None:
     screen.heading(f"{tool['name']} ({entry['bytes']} bytes)")
-    screen.text(entry["description"].strip() or "(no description)")
+    screen.text(printable_lines(entry["description"]).strip() or "(no description)")
     hints = [name.removesuffix("Hint") for name, value in tool.get("annotations", {}).items() if value]
     facts = [("annotations", ", ".join(hints) or "none")]
     facts += [

@@ -11,7 +11,7 @@ import typer
 from failsoft.cli.errors import ExitCode, usage
 from failsoft.cli.options import AsJson
 from failsoft.cli.screen import Screen, counted
-from failsoft.cli.target import warn_of_misspelt_variables
+from failsoft.cli.store import warn_of_misspelt_variables
 from failsoft.framework.audit.chain import BEGINNING
 from failsoft.framework.audit.keeping import move_closed
 from failsoft.framework.audit.places import STATE, default_head, key_from

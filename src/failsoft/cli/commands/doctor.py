@@ -23,7 +23,8 @@ from failsoft.cli.errors import ExitCode, faults_in
 from failsoft.cli.options import App, AsJson, Root, Toolsets
 from failsoft.cli.screen import Screen, divert_output
 from failsoft.cli.security import show_open
-from failsoft.cli.target import Target, missing_store, with_store
+from failsoft.cli.store import missing_store, with_store
+from failsoft.cli.target import Target
 from failsoft.framework.audit.trail import AuditLog
 from failsoft.framework.call.runtime import default_runtime
 from failsoft.framework.call.toolset import BaseTool

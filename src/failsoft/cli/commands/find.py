@@ -17,7 +17,7 @@ import typer
 from failsoft.cli.errors import usage
 from failsoft.cli.options import AsJson
 from failsoft.cli.screen import Screen
-from failsoft.cli.target import store_place, with_store
+from failsoft.cli.store import store_place, with_store
 from failsoft.framework.audit.reading import entries as audit_entries, segments
 from failsoft.framework.errors import ConfigurationError, NotFound
 from failsoft.framework.logs.log_output import as_fact

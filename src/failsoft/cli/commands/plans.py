@@ -11,7 +11,8 @@ import typer
 from failsoft.cli.errors import missing, usage
 from failsoft.cli.options import AsJson, beginning
 from failsoft.cli.screen import Screen
-from failsoft.cli.target import audited, with_store
+from failsoft.cli.store import with_store
+from failsoft.cli.target import audited
 from failsoft.framework.errors import ConfigurationError, NotFound
 from failsoft.framework.state.backend import Backend
 from failsoft.framework.state.records import Records, scope_of

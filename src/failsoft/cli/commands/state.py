@@ -18,7 +18,8 @@ from pydantic_core import to_json
 from failsoft.cli.errors import missing
 from failsoft.cli.options import AsJson, beginning
 from failsoft.cli.screen import Screen, lasting
-from failsoft.cli.target import audited, operator, store_place, with_store
+from failsoft.cli.store import store_place, with_store
+from failsoft.cli.target import audited, operator
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.settings import Settings
 from failsoft.framework.state.backend import Backend, Record, size_of

@@ -20,7 +20,18 @@ LONG_ON_PURPOSE = dict.fromkeys(
 )
 MODULES_AT_MOST = 14
 OF_NO_AREA = {"bench", "chaos", "contract", "e2e", "laws", "programs", "project", "slow", "typing"}
-SUBJECTS_OF_SLOW_TESTS = {"benchmarks", "clients", "cold", "crashes", "genomes", "models", "packages", "races", "soak"}
+SUBJECTS_OF_SLOW_TESTS = {
+    "benchmarks",
+    "clients",
+    "cold",
+    "crashes",
+    "fuzz",
+    "genomes",
+    "models",
+    "packages",
+    "races",
+    "soak",
+}
 SAYS_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc"}
 
 

@@ -95,7 +95,8 @@ HOMES = {
     "failsoft.framework.safe.tokens": "REDACTED, TOKEN, TOKEN_START",
     "failsoft.framework.safe.tracebacks": "author_line, stack_of",
     "failsoft.framework.state.backend": (
-        "KEPT, Account, Backend, Changed, Held, State, Step, StoreLost, UnreadableValue, Write, WriteRefused"
+        "KEPT, UNREADABLE, Account, Backend, Changed, Held, "
+        "State, Step, StoreLost, UnreadableValue, Write, WriteRefused"
     ),
     "failsoft.framework.state.memory": "MemoryBackend",
     "failsoft.framework.state.records": "Records, scope_of",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import tracemalloc
 from collections.abc import Callable
 
 import pytest
@@ -11,7 +12,7 @@ import redis
 
 from failsoft import ToolError
 from failsoft.events import Events
-from tests.doors import RedisBackend, SharedStore, open_state, withdraw
+from tests.doors import UNREADABLE, RedisBackend, SharedStore, Write, open_state, withdraw
 from tests.programs.redis import RunningRedis
 from tests.recovery.state.stores import add, records_in
 
@@ -48,6 +49,32 @@ def test_a_bad_value_degrades_that_value_and_not_the_store(redis_server: Running
 
     asyncio.run(main())
     client.close()
+
+
+@pytest.mark.parametrize(
+    "value", [b'"%s"' % (b"a" * 60_000_000), b"[%s1]" % (b"{}," * 3_000_000)], ids=["long", "wide"]
+)
+def test_a_huge_value_costs_little_memory_and_counts_as_unreadable(redis_server: RunningRedis, value: bytes) -> None:
+    client = redis.Redis.from_url(redis_server.url)
+    client.set("huge:key", b"0" * 18 + b"\n" + value)
+
+    async def main() -> None:
+        backend = RedisBackend(redis_server.url, prefix="huge", limit_s=60.0)
+        try:
+            held = await backend.read("key")
+            assert held.value is UNREADABLE
+            assert await backend.swap("key", "another", Write("1" * 18, 1, 60)) == held
+            assert await backend.swap("key", held.version, Write("1" * 18, 1, 60)) is None
+            assert (await backend.read("key")).value == 1
+        finally:
+            await backend.close()
+
+    tracemalloc.start()
+    asyncio.run(main())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    client.close()
+    assert peak < 80_000_000
 
 
 @pytest.mark.parametrize(

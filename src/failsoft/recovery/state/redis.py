@@ -35,7 +35,7 @@ from failsoft.framework.state.backend import (
     age_of,
 )
 from failsoft.framework.text import newer_format
-from failsoft.recovery.state.redis_scripts import FORMAT, FULLEST, OF_FORMAT_1, SWAP, WRONG_TYPE
+from failsoft.recovery.state.redis_scripts import BYTES_AT_MOST, FORMAT, FULLEST, OF_FORMAT_1, SWAP, WRONG_TYPE
 
 T = TypeVar("T")
 _SCHEMES = {"redis": "redis", "rediss": "rediss", "unix": "unix", "valkey": "redis", "valkeys": "rediss"}
@@ -76,6 +76,8 @@ _ANSWERS = (
 _LATE = 2.0
 """How many times its limit a command may take, name resolution included."""
 _FOUND_AT_ONCE = 500
+_PARTS_AT_MOST = 500_000
+"""Commas and brackets of a value: an object takes a hundred bytes of memory for two of its text."""
 _VALUE = re.compile(rb"([0-9a-f]{18})\n")
 """How a value begins: the version, in a line of its own; the rest is JSON."""
 _IN_LUA = re.compile(
@@ -126,12 +128,14 @@ class RedisBackend:
     async def read(self, key: str) -> Held:
         """See `Backend`."""
         name = f"{self._prefix}:{key}"
-        raw, now, made = await self._piped(lambda pipe: pipe.get(name).time().get(self._prefix + "#format"))
+        raw, now, made = await self._piped(
+            lambda pipe: pipe.getrange(name, 0, BYTES_AT_MOST).time().get(self._prefix + "#format")
+        )
         if not isinstance(now, Exception):
             self._tell_time(*now)
         if isinstance(made, bytes) and made.isdigit() and int(made) > FORMAT:
             raise _newer(made)
-        return await self._held(raw)
+        return await self._held(raw or None)
 
     async def swap(self, key: str, version: str, write: Write) -> Held | None:
         """See `Backend`."""
@@ -166,7 +170,7 @@ class RedisBackend:
             some = names[first : first + _FOUND_AT_ONCE]
             answers = await self._piped(partial(_ask_all, some))
             for name, raw, left_ms in zip(some, answers[::2], answers[1::2], strict=True):
-                key, held = name.removeprefix(start), await self._held(raw)
+                key, held = name.removeprefix(start), await self._held(raw or None)
                 if held.version != NOTHING and held.value is not UNREADABLE:
                     found.append(Record(key, held.value, max(0, left_ms) / 1_000, age_of(held.version, self.clock())))
         return found
@@ -188,15 +192,15 @@ class RedisBackend:
         """Return what a stored text says."""
         if raw is None:
             return Held(NOTHING, None)
-        if isinstance(raw, Exception) or raw == WRONG_TYPE.encode():
+        if isinstance(raw, Exception) or raw == WRONG_TYPE.encode() or len(raw) > BYTES_AT_MOST:
             return Held(WRONG_TYPE, UNREADABLE)
         found = _VALUE.match(raw)
         version = hashlib.sha1(raw, usedforsecurity=False).hexdigest() if found is None else found[1].decode()
+        if sum(map(raw.count, (b",", b"[", b"{"))) > _PARTS_AT_MOST:
+            return Held(version, UNREADABLE)
         try:
-            if found is not None:
-                return Held(version, json.loads(raw[found.end() :]))
-            if raw < b"\x80":
-                return Held(version, json.loads(raw))
+            if found is not None or raw < b"\x80":
+                return Held(version, json.loads(raw[found.end() :] if found else raw))
             return Held(version, json.loads(await self._run(lambda redis: redis.eval(OF_FORMAT_1, 0, raw))))
         except (ValueError, RecursionError, UnreadableValue):
             return Held(version, UNREADABLE)
@@ -348,4 +352,4 @@ def _fault(url: str) -> str:
 
 def _ask_all(names: list[str], pipe: Any) -> None:
     for name in names:
-        pipe.get(name).pttl(name)
+        pipe.getrange(name, 0, BYTES_AT_MOST).pttl(name)

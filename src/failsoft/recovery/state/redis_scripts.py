@@ -8,7 +8,9 @@ FORMAT = 2
 """The format of what is stored, which the server keeps under `#format` as long as any key: a version that
 reads less refuses it."""
 WRONG_TYPE = "wrong type"
-"""The version of a key that another program has given another type than text."""
+"""The version of a key that another program has given another type than text, or a text beyond every record."""
+BYTES_AT_MOST = 16_000_000
+"""The longest text that is read."""
 _ACCOUNTS = """
 local OWNER_OF, UNTIL, SIZES, USED = base .. 'owner:', base .. 'until:', base .. 'sizes:', base .. 'used'
 local time = redis.call('TIME')
@@ -35,7 +37,7 @@ local before, after, json, ttl_ms, owner, quota, may_grow = unpack(ARGV)
 local format = redis.call('GET', base .. 'format')
 if format and (tonumber(format) or 0) > {FORMAT} then return {{3, time[1], time[2], format}} end
 local held, version = redis.pcall('GET', key), ''
-if type(held) == 'table' then
+if type(held) == 'table' or (held and #held > {BYTES_AT_MOST}) then
     held, version = false, '{WRONG_TYPE}'
 elseif held then
     version = string.sub(held, 1, 18)

@@ -301,6 +301,30 @@ async def test_a_verifier_that_raises_refuses_every_request(auth: AuthSettings |
     assert [(line["event"], line["count"]) for line in said] == [("verifier_failed", 1), ("access_refused", 1)]
 
 
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"expires_at": 1},
+        {"resource": "https://elsewhere.example/mcp"},
+        {"resource": None},
+        {"resource": "no address"},
+        {"scopes": ["other"]},
+    ],
+    ids=str,
+)
+async def test_a_token_that_is_expired_or_made_for_another_server_is_refused(facts: dict[str, Any]) -> None:
+    class Issuer:
+        async def verify_token(self, token: str) -> AccessToken | None:
+            good = {"token": token, "client_id": "app", "scopes": ["tools"], "resource": RESOURCE}
+            return AccessToken.model_validate({**good, **facts})
+
+    async with opened(asgi_app(polite(), token_verifier=Issuer(), auth=OAUTH)) as client:
+        for era in ERAS:
+            response = await call(client, "facts", era=era, authorization="Bearer any")
+            assert response.status_code == (403 if "scopes" in facts else 401)
+        assert (await client.get("/metrics", headers={"authorization": "Bearer any"})).status_code in {401, 403}
+
+
 async def test_oauth_settings_ask_for_their_scopes_on_tools_and_metrics_and_say_where_tokens_come_from() -> None:
     async with opened(asgi_app(polite(), token_verifier=Directory(), auth=OAUTH)) as client:
         for name, code in (("nobody", 401), ("alice", 403), ("carol", 200)):

@@ -112,7 +112,7 @@ class Lane:
             await self.app(scope, receive, send)
             return
         messages = await received(receive, at_most=self._max_body_bytes)
-        await self._turns.take(_principal())
+        await self._turns.take(_principal, among=self._lifecycle.in_flight)
         tree = _request_in(messages, at_most=self._max_body_bytes)
         version = headers.get(_VERSION, DEFAULT_NEGOTIATED_VERSION.encode()).decode("latin-1")
         is_legacy = version in HANDSHAKE_PROTOCOL_VERSIONS

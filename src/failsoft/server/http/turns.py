@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+
+_FEW = 8
 
 
 class Turns:
@@ -18,15 +20,22 @@ class Turns:
         self._waiting: OrderedDict[Hashable, deque[asyncio.Future[None]]] = OrderedDict()
         self._is_taken = False
 
-    async def take(self, caller: Hashable) -> None:
-        """Return when a request of this caller may begin; at once if none has begun in this round of the loop."""
+    async def take(self, caller: Callable[[], Hashable], *, among: int) -> None:
+        """Return when a request may begin; at once if none has begun in this round of the loop, or there are few.
+
+        Args:
+            caller: Returns the caller of the request.
+            among: The requests in flight.
+        """
+        if among <= _FEW:
+            return
         loop = asyncio.get_running_loop()
         if not self._is_taken:
             self._is_taken = True
             loop.call_soon(self._next, loop)
             return
         turn: asyncio.Future[None] = loop.create_future()
-        self._waiting.setdefault(caller, deque()).append(turn)
+        self._waiting.setdefault(caller(), deque()).append(turn)
         await turn
 
     def _next(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -56,11 +56,17 @@ class Shop(BaseTool):
 
     name = "shop"
 
-    def __init__(self, dice: random.Random) -> None:
-        super().__init__(runtime=quiet_runtime(metrics=Recording()))
+    def __init__(self) -> None:
+        self.events = Recording()
+        super().__init__(runtime=quiet_runtime(metrics=self.events))
+        self.begin(random.Random(0))  # noqa: S311 - no secret
+
+    def begin(self, dice: random.Random) -> None:
+        """Begin a conversation."""
         self.dice = dice
         self.sold: list[Any] = []
         self.notes = 0
+        self.events.events.clear()
 
     def sell(self, item: str, count: int) -> str:
         """Fail before it, or sell."""
@@ -80,7 +86,11 @@ class Shop(BaseTool):
     @operation(confirm=True, effects=True, timeout=5.0, recovery=[RETRY, AskPerson(["item"])])
     async def marked(self, item: Item, call: CallContext, count: int = 1) -> Any:
         """Sell, with a mark."""
-        return await call.effect("sell", lambda: self.sell(item, count))
+
+        async def sell() -> str:
+            return self.sell(item, count)
+
+        return await call.effect("sell", sell)
 
     @operation(confirm="when destructive", timeout=5.0, recovery=[RETRY])
     def in_thread(self, item: Item, count: int = 1) -> str:
@@ -115,7 +125,11 @@ class Shop(BaseTool):
     @operation(effects=True, timeout=5.0)
     async def around_marked(self, item: str, call: CallContext) -> Any:
         """Take a note, with a mark, and sell in a call below."""
-        await call.effect("note", lambda: self.__setattr__("notes", self.notes + 1))
+
+        async def note() -> None:
+            self.notes += 1
+
+        await call.effect("note", note)
         return (await self.plain(item=item)).data
 
     @operation(timeout=5.0)
@@ -175,7 +189,7 @@ class Client:
     ) -> Any:
         scope = CallScope(ask=ask, meta=meta, cancels=lambda: self.dice.random() < 0.5)
         task = asyncio.ensure_future(self.shop.operations[name].call(arguments, scope))
-        if self.dice.random() < 0.1:
+        if name != "in_thread" and self.dice.random() < 0.1:  # whose thread would go on in the next conversation
             await asyncio.wait([task], timeout=self.dice.choice([0, 0.5, 3]))
             task.cancel()
         before = self.asked
@@ -199,10 +213,10 @@ class Client:
         raise AwaitingAnswer(question)
 
 
-async def converse(seed: int) -> None:
+async def converse(shop: Shop, seed: int) -> None:
     """Hold one conversation of several calls, and look at every effect."""
     dice = random.Random(seed)  # noqa: S311 - no secret
-    shop = Shop(dice)
+    shop.begin(dice)
     client = Client(shop, dice)
     for number in range(dice.randint(1, 3)):
         name = dice.choice(sorted(shop.operations))
@@ -211,7 +225,7 @@ async def converse(seed: int) -> None:
             del arguments["item"]
         if dice.random() < 0.2 and "count" in shop.operations[name].input_schema["properties"]:
             arguments["count"] = dice.choice([2, 3, "3"])
-        meta = {META_KEY: f"k{number}"} if dice.random() < 0.4 else {}
+        meta = {META_KEY: f"{seed}-{number}"} if dice.random() < 0.4 else {}
         sold, consents = len(shop.sold), len(client.consents)
         for _ in range(dice.choice([1, 1, 2])):
             await client.call(name, dict(arguments), meta)
@@ -221,17 +235,17 @@ async def converse(seed: int) -> None:
             assert count == 1 or any(f": {count}" in consent for consent in given), (seed, name, count, given)
         if name != "look":  # which hedges, and is repeated
             assert len(shop.sold) - sold <= len(given), (seed, name, shop.sold[sold:], given)
-    events = shop.runtime.metrics
-    assert isinstance(events, Recording)
-    assert events.events.count(("started",)) == len(events.of("finished")) + events.events.count(("put_off",)), seed
+    events = shop.events.events
+    assert events.count(("started",)) == len(shop.events.of("finished")) + events.count(("put_off",)), seed
 
 
 def check_conversations(first: int, count: int) -> None:
     """Hold conversations with these seeds, on one loop whose clock jumps."""
 
     async def all_of_them() -> None:
+        shop = Shop()
         for seed in range(first, first + count):
-            await converse(seed)
+            await converse(shop, seed)
 
     InstantClock().run(all_of_them())
 

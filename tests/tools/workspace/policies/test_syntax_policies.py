@@ -57,6 +57,24 @@ FOUND = {
     "a panic": (RUST, "a.rs", 'fn f() { panic!("x") }', [("panic", 1, 10)]),
     "a mutable static": (RUST, "a.rs", "pub static mut N: u8 = 0;", [("static-mut", 1, 5)]),
 }
+FOUND |= {
+    f"an except with the idle statement {idle}": (
+        PYTHON,
+        "a.py",
+        f"try: f()\nexcept E: {idle}\n",
+        [("empty-except", 2, 1)],
+    )
+    for idle in ("None", "0", "'x'", "E", "pass; ...")
+}
+FOUND |= {
+    f"a catch with the idle statement {idle}": (
+        TYPESCRIPT,
+        "a.ts",
+        f"try {{ f() }} catch (e) {{ {idle} }}",
+        [("empty-catch", 1, 13)],
+    )
+    for idle in (";", "e", "e;", "null", "0;")
+}
 LEFT_ALONE = {
     "an except that handles": (PYTHON, "a.py", "try:\n    f()\nexcept E:\n    log()\n"),
     "a method named eval": (PYTHON, "a.py", "df.eval('x'); model.eval(); '''eval(x)'''  # eval(x)\n"),

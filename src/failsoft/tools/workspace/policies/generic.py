@@ -16,7 +16,7 @@ _MARKER = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: [^\n]*)?\r?$", re.MULTILINE)
 
 _PASSWORD = re.compile(
     r"""(?i)(?<![\w-])[\w-]{0,40}(?:passw(?:or)?d|passphrase|secret|token|(?:api|access|private|secret|signing)[_-]?key)"""
-    r"""["']?\s{0,3}(?::[^=\n"']{0,40}=|:=|=>|[:=])\s{0,3}["'](?P<value>[^"'\s]{16,200})["']""",
+    r"""["']?\]?\s{0,3}(?::[^=\n"']{0,40}=|:=|=>|[:=])\s{0,3}(?:[bfru]{1,2})?["']{1,3}(?P<value>[^"'\s]{16,200})["']""",
     re.ASCII,
 )
 """A literal assigned to a name like that of a secret; its entropy is checked separately."""

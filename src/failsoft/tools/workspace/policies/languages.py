@@ -143,9 +143,16 @@ def _is_empty_or_no_body(nodes: Mapping[str, Any], _: bytes) -> bool:
     """Return whether a block, if the match has one, does nothing."""
     body = nodes.get("_body")
     return body is None or all(
-        child.type in {"comment", "pass_statement"} or (child.type == "expression_statement" and _text(child) == "...")
+        child.type in _IDLE
+        or (child.type == "expression_statement" and all(part.type in _VALUES for part in child.named_children))
         for child in body.named_children
     )
+
+
+_IDLE = frozenset({"comment", "empty_statement", "pass_statement"})
+_VALUES = frozenset({"comment", "ellipsis", "false", "float", "identifier", "integer", "none", "null", "number"})
+_VALUES |= frozenset({"string", "true", "undefined"})
+"""Nodes of values, which do nothing as a statement."""
 
 
 LANGUAGES: Mapping[str, Language] = {

@@ -188,4 +188,4 @@ def test_what_is_misspelt_is_named_with_what_may_be_meant(
     assert run(["state", "list"]) == 3
     shown = capsys.readouterr().err
     assert "FAILSOFT_STATE_UR is not read; did you mean FAILSOFT_STATE_URL?" in shown
-    assert f"{tmp_path}: it is a folder (denied)" in shown
+    assert f"{tmp_path}: it is not a regular file (denied)" in shown

@@ -195,8 +195,6 @@ def what_is_wrong(error: OSError | sqlite3.Error, path: Path) -> StoreLost:
     if isinstance(error, OSError):
         return StoreLost(error.strerror or type(error).__name__, fault=_OF_FILES.get(error.errno, "lost"))
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if path.is_dir():
-        return StoreLost("it is a folder", fault="denied")
     if code == sqlite3.SQLITE_CANTOPEN and path.is_file() and os.access(path, os.R_OK):
         code = sqlite3.SQLITE_READONLY  # it is there and can be read, so that only writing it has failed
     if code == sqlite3.SQLITE_IOERR and _is_full(path):

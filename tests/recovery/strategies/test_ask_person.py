@@ -141,7 +141,9 @@ def test_the_candidates_of_a_handler_are_asked_for_where_it_may_run_again() -> N
 def test_without_a_usable_answer_the_failure_stays_as_it_was(name: str, answers: Any) -> None:
     arguments = {"add": {}, "find": {"title": "Dunee"}}[name]
     plain, _, _, _ = _asked(name, arguments)
-    response, script, tool, _ = _asked(name, arguments, *answers)
+    response, script, tool, metrics = _asked(name, arguments, *answers)
+    assert ("ask_person", "failed" if name == "add" else "skipped") in metrics.of("recovery") or not answers
+    assert answers or ("ask_person", "failed") not in metrics.of("recovery")
     ids = {"error_id": None}
     assert response.encode().structured["error"] | ids == plain.encode().structured["error"] | ids
     assert (tool.done, len(script.questions)) == ([], len(answers))

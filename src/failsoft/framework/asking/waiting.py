@@ -75,6 +75,12 @@ asker: ContextVar[Ask | None] = ContextVar("failsoft_asker", default=None)
 """Answers the questions of calls that no transport makes."""
 
 
+def asks(call: Call) -> Ask | None:
+    """Return what puts the question of a call; None if its client cannot be asked, or a question was put before."""
+    *_, outermost = around(call)
+    return None if hasattr(outermost, "asked") else outermost.scope.ask or asker.get()
+
+
 async def ask(call: Call, question: Question) -> Answer | None:
     """Put a question to the person behind a call, and return the answer; None if it cannot be asked.
 
@@ -83,10 +89,10 @@ async def ask(call: Call, question: Question) -> Answer | None:
     Raises:
         AwaitingAnswer: The answer comes with another request. No handler around the call has begun an effect.
     """
-    calls = list(around(call))
-    put = calls[-1].scope.ask or asker.get()
-    if put is None or hasattr(calls[-1], "asked"):
+    put = asks(call)
+    if put is None:
         return None
+    calls = list(around(call))
     loop = asyncio.get_running_loop()
     calls[-1].asked = asked = Asked(question, loop.time())
     notice = loop.call_soon(logs.log_asked, call, question)  # an answer that is there at once was asked for before

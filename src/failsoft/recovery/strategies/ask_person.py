@@ -11,7 +11,7 @@ from failsoft.framework.answer.response import RecoveryReceipt
 from failsoft.framework.asking import ASK_PERSON
 from failsoft.framework.asking.consent import consent_to, gives_consent
 from failsoft.framework.asking.forms import arguments_question, field_for, is_secret
-from failsoft.framework.asking.waiting import ask
+from failsoft.framework.asking.waiting import ask, asks
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, RecoveryResult, Step
@@ -95,9 +95,10 @@ def _completing(asking: AskPerson, bound: BoundOperation) -> Step:
             return await proceed(call)
         except InvalidArgument as refused:
             fields = _lacking(asking, refused.violations, bound) if call.attempt == 0 else {}
-            given = await _given(fields, call) if fields else None
-            if fields:
-                note_recovery(call, asking.name, "failed" if given is None else "recovered", refused)
+            if not fields or asks(call) is None:
+                raise
+            given = await _given(fields, call)
+            note_recovery(call, asking.name, "failed" if given is None else "recovered", refused)
             if given is None:
                 raise
         return await _with(given, call, proceed)

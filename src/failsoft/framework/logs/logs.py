@@ -30,7 +30,7 @@ from failsoft.framework.safe.author_reports import (
 )
 from failsoft.framework.safe.redaction import ITEMS_AT_MOST, brief
 from failsoft.framework.safe.secrets import redact_text
-from failsoft.framework.safe.tracebacks import author_line, stack_of
+from failsoft.framework.safe.tracebacks import author_line, declaring_line, stack_of
 from failsoft.framework.text import bounded
 
 if TYPE_CHECKING:
@@ -225,7 +225,8 @@ def failure_facts(call: Call, failure: Failure, duration_s: float) -> dict[str, 
     else:
         facts["cause"] = _cause(error)
     if error.__cause__ is not None:
-        facts["place"] = author_line(error)
+        function = call.handler or call.bound.function  # whose result is at fault where none of its lines is
+        facts["place"] = author_line(error) or (declaring_line(function) if failure.code == BadOutput.code else "")
     return _without_empty(facts)
 
 

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 from loguru import logger as _loguru  # noqa: TID251 - the guard itself
 
 from failsoft.framework.safe.secrets import redact_text
-from failsoft.framework.safe.tracebacks import author_line, calling_line, stack_of
+from failsoft.framework.safe.tracebacks import author_line, calling_line, declaring_line, stack_of
 
 _OWN_FRAMES = 2
 """Frames between loguru and the line that logs: a record names the module of that line."""
@@ -209,8 +209,6 @@ def report_result(error: BaseException, function: object, *, operation: str, err
 
 
 def _report_result(error: BaseException, function: object, operation: str, error_id: str) -> None:
-    code = getattr(inspect.unwrap(function), "__code__", None)  # type: ignore[arg-type]  # any callable
-    place = "" if code is None else f"{code.co_filename}:{code.co_firstlineno} in {code.co_name}"
     fault = error.__cause__.errors()[0]  # type: ignore[union-attr]  # of pydantic, or there is nothing to say
     where = ".".join(map(str, fault["loc"]))
     got = fault["input"]
@@ -218,7 +216,7 @@ def _report_result(error: BaseException, function: object, operation: str, error
     message += f"; it is of type {type(got).__name__}"
     if inspect.isawaitable(got):
         message += " (is an `await` missing?)"
-    _publish(Report("crash", redact_text(message), place, "", operation, error_id))
+    _publish(Report("crash", redact_text(message), declaring_line(function), "", operation, error_id))
 
 
 def _publish(report: Report) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import linecache
 import site
@@ -65,6 +66,12 @@ def calling_line() -> str:
     while frame is not None and _owner(frame.f_code.co_filename) != "author":
         frame = frame.f_back
     return "" if frame is None else _place(frame, frame.f_lineno)
+
+
+def declaring_line(function: Any) -> str:
+    """Return `file:line in function` of where a function is declared; empty if it has no source."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return "" if code is None else f"{code.co_filename}:{code.co_firstlineno} in {code.co_name}"
 
 
 def _place(frame: FrameType, line: int) -> str:

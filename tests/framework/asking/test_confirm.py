@@ -39,6 +39,7 @@ class Shelf(BaseTool):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.deleted: list[str] = []
+        self.added: list[str] = []
         self.failures: list[BaseException] = []
 
     @operation(confirm=True, timeout=5.0, recovery=[Retry(base_s=0, cap_s=0), CircuitBreaker(min_calls=3)])
@@ -70,6 +71,8 @@ class Shelf(BaseTool):
     @operation(confirm="when destructive", destructive=False)
     async def add(self, book: str) -> str:
         """Add a book."""
+        await asyncio.sleep(0)
+        self.added.append(book)
         return book
 
     @operation(confirm="when destructive", read_only=True)
@@ -93,6 +96,13 @@ def _call(tool: BaseTool, name: str, arguments: Any, person: Person | None, **sc
         return await tool.operations[name].call(arguments, asked)
 
     return InstantClock().run(run())
+
+
+def _call_of(tool: BaseTool, name: str, ask: Any) -> ToolResponse[Any]:
+    async def run() -> ToolResponse[Any]:
+        return await tool.operations[name].call({}, CallScope(ask=ask))
+
+    return asyncio.run(run())
 
 
 def test_a_person_sees_the_call_and_its_arguments_without_secrets() -> None:
@@ -234,6 +244,7 @@ class Outer(BaseTool):
     def __init__(self, inner: Shelf) -> None:
         super().__init__(runtime=quiet_runtime())
         self.inner = inner
+        self.book = "a"
 
     @operation(read_only=True, timeout=5.0)
     async def look(self) -> str:
@@ -251,6 +262,17 @@ class Outer(BaseTool):
         await self.inner.add(book="b")
         return (await self.inner.delete(book="a")).unwrap()
 
+    @operation(read_only=True)
+    async def long(self) -> str:
+        """Delete a book whose title is longer than what is shown of it."""
+        return (await self.inner.delete(book=self.book)).unwrap()
+
+    @operation(effects=True)
+    async def beside(self) -> str:
+        """Delete while another call changes something, which a task group would cancel."""
+        _, deleted = await asyncio.gather(self.inner.add(book="b"), self.inner.delete(book="a"))
+        return deleted.unwrap()
+
     @operation(effects=True)
     async def both(self) -> list[str | None]:
         """Delete two books."""
@@ -264,24 +286,39 @@ def test_a_nested_call_asks_through_the_outer_one_whose_deadline_waits_too(name:
     assert [question.about for question in person.questions] == ["confirm"]
 
 
-@pytest.mark.parametrize(("name", "is_put_off"), [("look", True), ("change", False), ("twice", False)])
+@pytest.mark.parametrize(
+    ("name", "is_put_off"), [("look", True), ("change", False), ("twice", False), ("beside", False)]
+)
 def test_a_question_never_leaves_an_outer_handler_half_done(name: str, is_put_off: bool) -> None:
     inner = _tool()
 
-    async def run() -> ToolResponse[Any]:
-        async def put_off(question: Question) -> Answer:
-            raise AwaitingAnswer(question)
-
-        return await Outer(inner).operations[name].call({}, CallScope(ask=put_off))
+    async def put_off(question: Question) -> Answer:
+        raise AwaitingAnswer(question)
 
     if is_put_off:
         with pytest.raises(AwaitingAnswer):
-            asyncio.run(run())
+            _call_of(Outer(inner), name, put_off)
     else:
-        error = asyncio.run(run()).error
+        error = _call_of(Outer(inner), name, put_off).error
         assert error is not None
         assert error.code == "APPROVAL_REQUIRED"
     assert inner.deleted == []
+
+
+def test_consent_in_another_request_is_to_all_of_the_arguments_not_to_what_is_shown_of_them() -> None:
+    questions: list[Question] = []
+
+    async def put_off(question: Question) -> Answer:
+        questions.append(question)
+        raise AwaitingAnswer(question)
+
+    outer = Outer(_tool())
+    for end in "aab":
+        outer.book = 400 * "x" + end
+        with pytest.raises(AwaitingAnswer):
+            _call_of(outer, "long", put_off)
+    assert len({question.message for question in questions}) == 1
+    assert [question.digest == questions[0].digest for question in questions] == [True, True, False]
 
 
 def test_one_question_a_call_whoever_asks() -> None:

@@ -24,16 +24,18 @@ class Question:
         message: What is asked, one line a fact, without secrets; text that is not the server's own is quoted in it.
         schema: A flat JSON Schema object of primitives and enums (`requestedSchema`).
         about: Whether a call is to be confirmed, or arguments are to be given.
+        subject: What the answer holds for, whole, where the message shows a part of it. It is not shown.
     """
 
     message: str
     schema: Mapping[str, Any]
     about: Literal["confirm", "arguments"]
+    subject: str = ""
 
     @cached_property
     def digest(self) -> str:
-        """A hash of message and schema: of equal questions it is the same in every process."""
-        asked = json.dumps([self.message, self.schema], sort_keys=True, separators=(",", ":"))
+        """A hash of message, schema and subject: of equal questions it is the same in every process."""
+        asked = json.dumps([self.message, self.schema, self.subject], sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(asked.encode("utf-8", "backslashreplace")).hexdigest()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from failsoft.framework.answer.response import RecoveryReceipt
@@ -33,6 +34,7 @@ async def require_consent(call: Call) -> RecoveryReceipt:
     bound = call.bound
     summary = bound.description.partition("\n")[0]
     question = consent_question(call.operation, summary, call.arguments, bound.input_schema)
+    question = replace(question, subject=consent_to(call.arguments))
     return consent_from(call, await ask(call, question))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -99,7 +99,7 @@ async def ask(call: Call, question: Question) -> Answer | None:
     try:
         answer = await _answered(call, asked, put)
     except AwaitingAnswer:
-        if not all(may_start_over(one) for one in calls):
+        if not all(may_start_over(one, calls) for one in calls):
             return None
         logs.log_asked(call, question)
         raise
@@ -134,6 +134,18 @@ async def _answered(call: Call, asked: Asked, put: Ask) -> Answer:
         return Answer("unanswered")
 
 
-def may_start_over(call: Call) -> bool:
-    """Return whether a call may be run again from its beginning: nothing was begun in its handler or its calls."""
-    return not hasattr(call, "has_begun_below") and (call.read_only or call.effects_begun == 0)
+def may_start_over(call: Call, asking: Sequence[Call] = ()) -> bool:
+    """Return whether a call may be run again from its beginning: nothing was begun in its handler or its calls.
+
+    Args:
+        call: The call.
+        asking: The calls that wait for the question; others of its handler may yet begin, or be cut off.
+    """
+    if hasattr(call, "has_begun_below") or not (call.read_only or call.effects_begun == 0):
+        return False
+    return not any(_may_begin(one) for one in getattr(call, "under_way_below", ()) if one not in asking)
+
+
+def _may_begin(call: Call) -> bool:
+    """Return whether a call may have begun an effect, or begin one: not one that waits for consent in vain."""
+    return not call.read_only and (call.attempt > 0 or not call.bound.needs_consent)

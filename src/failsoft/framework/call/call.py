@@ -58,6 +58,7 @@ class Call(CallContext):
         forked_from: The call that it is a concurrent run of.
         asked: The question to a person, on the outermost call; not set without one.
         has_begun_below: Set if a call that its handler made may have changed something.
+        under_way_below: The calls that its handler has made and that have not ended; not set without one.
         inherited_until: The deadline of the parent call, on the event loop's clock in seconds.
         expired: The number of expired time limits around the current run; above 0 nothing more may be started in it.
         runs_above: The further runs that the caller allows, shared with its other calls; None without a bound.
@@ -83,6 +84,7 @@ class Call(CallContext):
         *("handler_done", "has_begun_below", "idempotency_key", "idempotent", "inherited_until", "is_counted"),
         *("is_retried_below", "is_running", "loop", "outer", "params", "raised", "read_only", "record", "refused"),
         *("retry_point", "runs_above", "scope", "started_at", "thread_over", "told"),
+        "under_way_below",
     )
 
     tool: str = _of("bound", "tool_name")
@@ -97,6 +99,7 @@ class Call(CallContext):
     outer: Call
     asked: Asked
     has_begun_below: bool
+    under_way_below: set[Call]
 
     def __init__(
         self,

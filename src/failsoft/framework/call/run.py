@@ -90,7 +90,7 @@ def _answer_to(raised: BaseException, call: Call, known: Begun | None) -> Awaita
     if is_real_cancellation(raised):
         if (ended_by_server := call.scope.ended_by_server) is not None:
             error = ended_by_server()
-    elif not issubclass(type(raised), AwaitingAnswer) or call.effect_of() != "none":
+    elif not issubclass(type(raised), AwaitingAnswer) or not may_start_over(call):
         error = call.typed(raised)
     return None if error is None else _failed(call, error, known)
 

@@ -81,10 +81,17 @@ def _number(value: Any, divisor: int = 1) -> float | None:
 
 async def nested(outer: Call, call: Call, calling: Awaitable[ToolResponse[Any]]) -> Any:
     """Run a call made by a handler, and record its failure on the outer call."""
-    response = await calling
-    if call.attempt and not call.read_only:
-        for one in around(outer):
-            one.has_begun_below = True
+    calls = tuple(around(outer))
+    for one in calls:
+        one.under_way_below = {*getattr(one, "under_way_below", ()), call}
+    try:
+        response = await calling
+    finally:
+        has_begun = call.attempt > 0 and not call.read_only
+        for one in calls:
+            one.under_way_below.discard(call)
+            if has_begun:
+                one.has_begun_below = True
     if response.error is not None:
         outer.failed_below(response.error.exception, was_retried=call.runs.taken > 0)
     return response

@@ -160,7 +160,7 @@ async def _given(fields: Mapping[str, Any], call: Call) -> dict[str, Any] | None
     """Ask for arguments, and return those that the person gave; None if they are not there or not valid."""
     bound, consents = call.bound, call.bound.needs_consent
     question = arguments_question(bound.name, fields, call.params, bound.input_schema, needs_consent=consents)
-    answer = await ask(call, question)
+    answer = await ask(call, replace(question, subject=consent_to(call.params)))
     if answer is None or answer.action != "accept" or (consents and not gives_consent(answer)):
         return None
     given = {name: answer.content[name] for name in fields if name in answer.content}

@@ -41,7 +41,6 @@ HOMES = {
     "failsoft.framework.arguments.pydantic_faults": "reason_of, violations_from_pydantic",
     "failsoft.framework.arguments.signature": "SignatureArguments",
     "failsoft.framework.asking": "Answer, AwaitingAnswer, Question",
-    "failsoft.framework.asking.waiting": "asker",
     "failsoft.framework.audit": "log_file as log_file_module, reading as reading_module, trail as trail_module",
     "failsoft.framework.audit.chain": "BEGINNING, BadLine, Head, Seal, canonical, follow",
     "failsoft.framework.audit.log_file": "LogFile",

@@ -1,8 +1,8 @@
 import asyncio
 from typing import Any
 
-from failsoft import BaseTool, Middleware, Proceed, Runtime, Unavailable, operation
-from failsoft.recovery import Call
+from failsoft import BaseTool, Middleware, Runtime, Unavailable, operation
+from failsoft.recovery import Call, Proceed
 
 # --8<-- [start:middleware]
 CLOSED = {"restock"}

@@ -50,7 +50,7 @@ _FACE = {
         ),
     },
     "run": {
-        "failsoft.framework.call.chain": "Middleware Proceed",
+        "failsoft.framework.call.chain": "Middleware",
         "failsoft.framework.call.runtime": "Runtime",
         "failsoft.framework.logs.logs": "configure_logging",
         "failsoft.framework.settings": "Settings",

@@ -23,7 +23,6 @@ from failsoft.framework.call import (
 )
 from failsoft.framework.call.chain import (
     Middleware as Middleware,
-    Proceed as Proceed,
 )
 from failsoft.framework.call.effects import (
     NOT_DONE as NOT_DONE,

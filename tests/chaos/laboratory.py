@@ -18,7 +18,6 @@ from failsoft import (
     Fallback,
     Hedge,
     Middleware,
-    Proceed,
     RecoveryManager,
     RepairArguments,
     Retry,
@@ -30,7 +29,7 @@ from failsoft import (
     operation,
 )
 from failsoft.metrics import PrometheusRecorder, render
-from failsoft.recovery import Bulkhead, RateLimit
+from failsoft.recovery import Bulkhead, Proceed, RateLimit
 
 LIMIT_S = 30.0
 SETTINGS = Settings()

@@ -21,7 +21,6 @@ from failsoft import (
     InvalidArgument,
     NotFound,
     Overloaded,
-    Proceed,
     RateLimited,
     RecoveryEvent,
     RecoveryManager,
@@ -35,7 +34,7 @@ from failsoft import (
     Unavailable,
     operation,
 )
-from failsoft.recovery import AlternatePaths, Bulkhead, Retry
+from failsoft.recovery import AlternatePaths, Bulkhead, Proceed, Retry
 from failsoft.testing import CapturedEvents
 from tests.doors import BoundOperation, Link
 from tests.framework.recording import Recording, quiet_runtime

@@ -7,7 +7,7 @@ from typing import Any
 
 _FACE = {
     "failsoft.framework.call.call": "Call",
-    "failsoft.framework.call.chain": "RecoveryResult RecoveryStrategy",
+    "failsoft.framework.call.chain": "Proceed RecoveryResult RecoveryStrategy",
     "failsoft.recovery.idempotency.strategy": "Idempotency",
     "failsoft.recovery.manager": "RecoveryManager",
     "failsoft.recovery.strategies.alternate_paths": "Alternate AlternatePaths PathSource",

@@ -4,6 +4,7 @@ from failsoft.framework.call.call import (
     Call as Call,
 )
 from failsoft.framework.call.chain import (
+    Proceed as Proceed,
     RecoveryResult as RecoveryResult,
     RecoveryStrategy as RecoveryStrategy,
 )

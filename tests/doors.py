@@ -109,7 +109,7 @@ HOMES = {
     "failsoft.proxy": "upstream as upstream_module",
     "failsoft.proxy.clients": "Front",
     "failsoft.proxy.listing": "ListReader, Overrides, read_overrides",
-    "failsoft.proxy.questions": "question_from",
+    "failsoft.proxy.questions": "Questions, question_from",
     "failsoft.proxy.serve": "ProxySource, assemble_proxy",
     "failsoft.proxy.targets": "UpstreamTarget, check_programs, from_command, from_file, from_url",
     "failsoft.recovery.idempotency.keys": "KeyedHashes",

@@ -1,13 +1,15 @@
 """An MCP server of the older era over stdio that asks its user before it answers (`ask`), or does something (`wipe`).
 
 The arguments of `ask` are the parameters of its question. Its answer is what it was answered, as JSON. With `wait` it
-asks once as many calls are in flight. `wipe` counts in the file that is its argument how often it was called.
+asks once as many calls are in flight, and with `waits: false` it answers as soon as it has asked. `wipe` counts in the
+file that is its argument how often it was called.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,11 @@ def call(number: Any, name: str, arguments: dict[str, Any]) -> None:
         with Path(sys.argv[1]).open("a") as file:
             file.write("wiped\n")
         send(id=number, result={"content": [{"type": "text", "text": "wiped"}]})
+        return
+    if arguments.pop("waits", True) is False:
+        send(id=f"q{number}", method="elicitation/create", params=arguments)
+        time.sleep(0.2)
+        send(id=number, result={"content": [{"type": "text", "text": '{"waits": false}'}]})
         return
     wanted = arguments.pop("wait", 1)
     waiting.append((number, arguments))

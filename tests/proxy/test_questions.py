@@ -11,7 +11,7 @@ import mcp_types as types
 import pytest
 from mcp.client import Client
 
-from tests.doors import question_from
+from tests.doors import Front, Questions, question_from
 from tests.proxy.conftest import proxied
 from tests.zygote import PYTHON
 
@@ -94,12 +94,80 @@ async def test_a_result_of_the_upstream_that_asks_reaches_the_person_in_both_era
         {"login": {"type": "string", "writeOnly": True}},
         {"login": {"type": "object"}},
         {f"field_{number}": {"type": "string"} for number in range(21)},
+        {"login": {"type": "string", "title": "PIN"}},
+        {"login": {"type": "string", "description": "Your credit card number"}},
+        {"login": {"type": "string", "title": "Seed phrase"}},
+        {"login": {"type": ["string"]}},
+        {"day\nThe server asks": {"type": "string"}},
+        {"d" * 81: {"type": "string"}},
+        {"day": {"type": "string", "enum": []}},
+        {"day": {"type": "string", "enum": ["Monday\nTuesday"]}},
+        {"day": {"type": "string", "enum": ["x" * 201]}},
+        {"day": {"type": "string", "enum": [["Monday"]]}},
+        {"day": {"type": "string", "enum": [str(number) for number in range(101)]}},
+        {"day": {"type": "string", "oneOf": [{"const": "1", "title": "Monday\n" * 99}]}},
+        {"day": {"type": "string", "oneOf": [{"title": "Monday"}]}},
+        {"day": {"type": "string", "enum": ["1"], "enumNames": ["Monday\n"]}},
+        {"password": {"type": "string", "enumNames": ["x"]}},
     ],
-    ids=lambda one: next(iter(one.items())),
+    ids=lambda one: str(next(iter(one.items())))[:60],
 )
 def test_what_is_no_plain_form_without_secrets_is_not_asked(properties: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"it is no form|its field"):
         question_from("calendar", "Which?", {"type": "object", "properties": properties})
+
+
+@pytest.mark.parametrize(("message", "required"), [("Which?", 5), ("Which?", [["day"]]), (None, []), (["Which?"], [])])
+def test_a_question_that_is_malformed_is_not_asked(message: Any, required: Any) -> None:
+    with pytest.raises(ValueError, match=r"it is no form|it says nothing"):
+        question_from("calendar", message, {**FORM, "required": required})
+
+
+def test_a_field_has_nothing_that_is_unbounded_or_unknown() -> None:
+    bounds = {"type": "string", "minLength": 1, "maxLength": 9, "format": "date", "title": "Day"}
+    unknown = {"default": "x" * 5_000, "pattern": "(a+)+$", "minimum": [1], "$ref": "http://x", "x": {}}
+    question = question_from("calendar", "Which?", {**FORM, "properties": {"day": {**bounds, **unknown}}})
+    assert question.schema["properties"] == {"day": bounds}
+    listed = {"type": "string", "oneOf": [{"const": "1", "title": "Monday"}], "default": "1"}
+    question = question_from("calendar", "Which?", {**FORM, "properties": {"day": listed}})
+    assert question.schema["properties"] == {"day": listed}
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_call_that_a_person_has_allowed_asks_nothing_more(tmp_path: Path, mode: str) -> None:
+    overrides, command = tmp_path / "tools.toml", [PYTHON, str(SERVER.with_name("input_server.py"))]
+    overrides.write_text("[defaults]\nconfirm = true\n")
+    person = Person(confirm=True, day="Monday")
+    async with proxied(
+        "--overrides", str(overrides), upstream=command, mode=mode, elicitation_callback=person
+    ) as client:
+        refused = await client.call_tool("book", {"field": "day"})
+    assert (refused.is_error, "UNSUPPORTED" in refused.content[0].text, len(person.shown)) == (True, True, 1)
+
+
+async def test_a_question_ends_with_the_call_that_it_was_asked_in(tmp_path: Path) -> None:
+    taken_back = asyncio.Event()
+
+    async def person(_ctx: Any, _params: Any) -> Any:
+        try:
+            await asyncio.get_running_loop().create_future()
+        except asyncio.CancelledError:
+            taken_back.set()
+            raise
+
+    async with proxied(upstream=upstream(tmp_path / "f"), mode="legacy", elicitation_callback=person) as client:
+        assert await told(client, "ask", {**QUESTION, "waits": False}) == {"waits": False}
+        async with asyncio.timeout(10):
+            await taken_back.wait()
+
+
+def test_a_result_that_asks_shows_a_form_and_opens_no_address() -> None:
+    params = {"mode": "url", "url": "https://calendar.example", **QUESTION}
+    raw = {"resultType": "input_required", "inputRequests": {"a": {"method": "elicitation/create", "params": params}}}
+    Questions("calendar", Front(asks=True)).mark(raw)
+    shown: Any = raw["inputRequests"]
+    assert shown["a"]["params"].keys() == {"mode", "message", "requestedSchema"}
+    assert shown["a"]["params"]["mode"] == "form"
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

@@ -11,7 +11,7 @@ from typing import Any
 import mcp_types as types
 
 from failsoft.framework.asking import AwaitingAnswer, Question
-from failsoft.framework.asking.waiting import ask
+from failsoft.framework.asking.waiting import ask, asked_in
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import Unsupported
 from failsoft.framework.safe.author_reports import logger
@@ -22,8 +22,21 @@ from failsoft.proxy.clients import Front
 _MESSAGE_AT_MOST = 1_000
 _FIELDS_AT_MOST = 20
 _TEXT_AT_MOST = 200
+_NAME_AT_MOST = 80
+_OPTIONS_AT_MOST = 100
+_BOUNDS = ("minLength", "maxLength", "minimum", "maximum")
+_FORMATS = ("email", "uri", "date", "date-time")
+_OPTIONS = frozenset({"enum", "oneOf"})
 _TYPES = frozenset({"boolean", "integer", "number", "string"})
 _WORD = re.compile(r"\w{1,80}")
+_SECRETS = frozenset(
+    {
+        *("pin", "ssn", "mnemonic", "passwort", "kennwort", "contraseña", "senha", "card_number", "security_number"),
+        *("seed_phrase", "recovery_phrase", "backup_code", "recovery_code", "security_code", "verification_code"),
+        *("2fa_code", "time_code", "de_passe"),
+    }
+)
+"""What a person is not asked for in a form beside what is a secret in arguments: words, and pairs of words."""
 _DECLINED = types.ElicitResult(action="decline")
 
 
@@ -39,15 +52,19 @@ class Questions:
         self._server = server
         self._front = front
         self._calls: list[Call] = []
+        self._question: Question | None = None
 
     @contextmanager
     def during(self, call: Call) -> Iterator[None]:
-        """Note that the upstream works on a call."""
+        """Note that the upstream works on a call; its question ends with the call."""
         self._calls.append(call)
         try:
             yield
         finally:
             self._calls.remove(call)
+            asked = asked_in(call)
+            if asked is not None and asked.question is self._question:
+                asked.stop()
 
     async def elicit(self, _ctx: Any, params: Any) -> types.ElicitResult | types.ErrorData:
         """Return the person's answer to a question of the upstream; decline it unless one call is in flight."""
@@ -60,6 +77,7 @@ class Questions:
             self._log(str(refused))
             return _DECLINED
         try:
+            self._question = question
             answer = await ask(self._calls[0], question)
         except AwaitingAnswer:  # the upstream waits here, and cannot be asked to wait for another request
             answer = None
@@ -97,7 +115,7 @@ class Questions:
         """
         for request, question in self._forms(raw).values():
             shown = {"message": question.message, "requestedSchema": dict(question.schema)}
-            request["params"] = {**request["params"], **shown}
+            request["params"] = {"mode": "form", **shown}
 
     def _forms(self, raw: Mapping[str, Any]) -> dict[str, tuple[dict[str, Any], Question]]:
         """Return the requests of a result that asks the person, by their keys, with what is shown of each."""
@@ -126,38 +144,75 @@ def question_from(server: str, message: Any, schema: Any) -> Question:
         ValueError: It is no form of plain fields, or it asks for a secret.
     """
     fields = schema.get("properties") if isinstance(schema, Mapping) else None
-    if not isinstance(fields, Mapping) or len(fields) > _FIELDS_AT_MOST:
+    required = (schema.get("required") or ()) if isinstance(schema, Mapping) else ()
+    if not isinstance(fields, Mapping) or len(fields) > _FIELDS_AT_MOST or not _are_texts(required):
         msg = f"it is no form of at most {_FIELDS_AT_MOST} fields"
         raise ValueError(msg)
+    if not isinstance(message, str):
+        msg = "it says nothing"
+        raise ValueError(msg)  # noqa: TRY004 - of the upstream, not of the caller
     kept = {name: _field(name, field) for name, field in fields.items()}
-    is_typed = any(field["type"] != "boolean" and "enum" not in field for field in kept.values())
-    if is_typed and _asks_for_secret(str(message)):
+    is_typed = any(field["type"] != "boolean" and not _OPTIONS & field.keys() for field in kept.values())
+    if is_typed and _asks_for_secret(message):
         msg = "it asks for a secret"
         raise ValueError(msg)
-    required = [name for name in schema.get("required") or () if name in kept]
-    said = f"The server {quoted(server)} asks, and gets the answer: {quoted(str(message), _MESSAGE_AT_MOST)}"
-    return Question(said, {"type": "object", "properties": kept, "required": required}, "arguments")
+    said = f"The server {quoted(server)} asks, and gets the answer: {quoted(message, _MESSAGE_AT_MOST)}"
+    listed = [name for name in required if name in kept]
+    return Question(said, {"type": "object", "properties": kept, "required": listed}, "arguments")
 
 
 def _field(name: str, field: Any) -> dict[str, Any]:
-    """Return a field with its texts bounded.
+    """Return a field with its texts bounded, and with nothing that clients need not know.
 
     Raises:
-        ValueError: It is no plain field, or it is a secret.
+        ValueError: It is no plain field, it is a secret, or its name or its options cannot be shown as they are.
     """
-    if not isinstance(field, Mapping) or field.get("type") not in _TYPES:
-        msg = f"its field {quoted(name)} is no plain value"
+    kind = field.get("type") if isinstance(field, Mapping) else None
+    if not isinstance(kind, str) or kind not in _TYPES or not _is_shown_whole(name, _NAME_AT_MOST):
+        msg = f"its field {quoted(name, _NAME_AT_MOST)} is no plain value"
         raise ValueError(msg)
     texts = (name, field.get("title"), field.get("description"))
     is_secret = field.get("format") == "password" or bool(field.get("writeOnly"))
-    if is_secret or (field["type"] != "boolean" and any(_asks_for_secret(text) for text in texts if text)):
+    if is_secret or (kind != "boolean" and any(_asks_for_secret(text) for text in texts if text)):
         msg = f"its field {quoted(name)} is a secret"
         raise ValueError(msg)
-    bounds = {key: value for key, value in field.items() if key not in {"title", "description"}}
-    told = {key: bounded(str(field[key]), _TEXT_AT_MOST) for key in ("title", "description") if field.get(key)}
-    return {**bounds, **told}
+    kept: dict[str, Any] = {"type": kind}
+    kept |= {key: bounded(str(field[key]), _TEXT_AT_MOST) for key in ("title", "description") if field.get(key)}
+    kept |= {key: field[key] for key in _BOUNDS if type(field.get(key)) in {int, float}}
+    kept |= {"format": field["format"]} if field.get("format") in _FORMATS else {}
+    for key in (_OPTIONS | {"enumNames"}) & field.keys():
+        options = field[key]
+        if kind != "string" or not isinstance(options, list) or not 0 < len(options) <= _OPTIONS_AT_MOST:
+            msg = f"its field {quoted(name)} has no list of at most {_OPTIONS_AT_MOST} texts to choose from"
+            raise ValueError(msg)
+        kept[key] = [_titled(name, one) if key == "oneOf" else _option(name, one) for one in options]
+    default = field.get("default")
+    if isinstance(default, (bool, int, float)) or _is_shown_whole(default, _TEXT_AT_MOST):
+        kept["default"] = default
+    return kept
+
+
+def _titled(name: str, option: Any) -> dict[str, str]:
+    given = option if isinstance(option, Mapping) else {}
+    return {key: _option(name, given.get(key)) for key in ("const", "title")}
+
+
+def _option(name: str, text: Any) -> str:
+    if not _is_shown_whole(text, _TEXT_AT_MOST):
+        msg = f"its field {quoted(name)} has an option that cannot be shown as it is"
+        raise ValueError(msg)
+    return str(text)
+
+
+def _is_shown_whole(text: Any, limit: int) -> bool:
+    return isinstance(text, str) and len(text) <= limit and text.isprintable()
+
+
+def _are_texts(names: Any) -> bool:
+    return isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names)
 
 
 def _asks_for_secret(text: Any) -> bool:
     words = _WORD.findall(str(text)[: _MESSAGE_AT_MOST * 4])
-    return any(map(is_secret_name, words)) or any(is_secret_name(f"{one}_{two}") for one, two in pairwise(words))
+    pairs = [f"{one}_{two}" for one, two in pairwise(words)]
+    return any(is_secret_name(one) or one.casefold() in _SECRETS for one in (*words, *pairs))

@@ -15,6 +15,7 @@ from failsoft.adapters.foreign import ForeignTool, ForeignTools
 from failsoft.adapters.results import widened
 from failsoft.client.answers import Answer, failure_in, read_answer, without_advice
 from failsoft.client.faults import fault_from
+from failsoft.framework.asking.waiting import asked_in
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.time_limits import BUDGET_KEY, current_budget
@@ -184,7 +185,7 @@ class ProxyTools(ForeignTools):
         except Exception as error:
             raise fault_from(error, server=self.name, restarts=True) from error
         answer = read_answer(raw)
-        await self._check(listed, raw, answer, request)
+        await self._check(listed, raw, answer, may_ask=request.is_modern and asked_in(call) is None)
         failed = failure_in(answer, declared=listed.entry.get("outputSchema"))
         if failed is None:
             return raw
@@ -210,11 +211,11 @@ class ProxyTools(ForeignTools):
                 return replace(step, tool=name) if is_safe or name == called else None
         return None
 
-    async def _check(self, listed: ListedTool, raw: Mapping[str, Any], answer: Answer, request: ProxyRequest) -> None:
-        """Refuse a result that no client could use."""
+    async def _check(self, listed: ListedTool, raw: Mapping[str, Any], answer: Answer, *, may_ask: bool) -> None:
+        """Refuse a result that no client could use, and a second question of a call."""
         if raw.get("resultType", "complete") != "complete":
-            if not request.is_modern:
-                raise Unsupported(message="The server asks its user something, which this client cannot be asked.")
+            if not may_ask:
+                raise Unsupported(message="The server asks its user something, which cannot be asked in this call.")
             self._questions.mark(raw)
             return
         size = len(pydantic_core.to_json(raw))

@@ -348,6 +348,31 @@ def test_a_client_that_leaves_a_keyed_call_ends_the_wait() -> None:
     assert _call(tool, "delete", {"book": "a"}, Person(YES), meta={META_KEY: "once"}).data == "a"
 
 
+def test_a_client_that_has_left_a_keyed_call_is_not_asked() -> None:
+    person, looked, may_go_on = Person(), asyncio.Event(), asyncio.Event()
+
+    class Late(Shelf):
+        async def exists(self, book: str) -> None:  # type: ignore[override]
+            looked.set()
+            await may_go_on.wait()
+
+    tool = Late(runtime=quiet_runtime())
+
+    async def run() -> None:
+        scope = CallScope(ask=person.ask, meta={META_KEY: "once"}, cancels=lambda: False)
+        task = asyncio.ensure_future(tool.operations["delete"].call({"book": "a"}, scope))
+        await looked.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        may_go_on.set()
+        (left,) = scope.left_running
+        assert (await left).error.exception.details == {"asked": "unavailable"}
+
+    InstantClock().run(run())
+    assert (tool.deleted, person.questions) == ([], [])
+
+
 def test_consent_is_declared_in_one_of_three_ways() -> None:
     with pytest.raises(TypeError, match="confirm is True, False or 'when destructive', not 'always'"):
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import enum
 import functools
 import inspect
@@ -244,6 +245,7 @@ class DetachedCalls:
         except asyncio.CancelledError:
             if (asked := asked_in(call)) is not None:
                 asked.stop()
+            call.scope = dataclasses.replace(call.scope, ask=None)
             if not task.done() and not call.effects_begun and call.scope.cancels():
                 task.cancel()
                 await asyncio.wait([task])

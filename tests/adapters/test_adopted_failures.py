@@ -78,6 +78,12 @@ def add_more_tools(tool: Any, tool_error: type[Exception]) -> None:
         raise tool_error("No room for the parcel")
 
     @tool()
+    def caused_by_itself() -> str:
+        """Fail with an error that is its own cause."""
+        error = tool_error("No room")
+        raise error from error
+
+    @tool()
     def returns(name: str) -> dict[str, Any]:
         """Return one of the results."""
         return RESULTS[name]
@@ -123,6 +129,11 @@ async def test_the_text_of_an_exception_that_the_server_shows_is_shown_with_the_
     adapted = await answer(fastmcp, "out_of_stock")
     assert adapted.is_error
     assert "only 3 of tea left" in text_of(adapted)
+
+
+async def test_an_error_that_is_its_own_cause_is_a_failure(library):
+    adapted = await answer(library, "caused_by_itself")
+    assert (adapted.is_error, adapted.structured_content["error"]["code"]) == (True, "REPORTED_FAILURE")
 
 
 async def test_a_long_explanation_is_kept_up_to_two_thousand_characters(library):

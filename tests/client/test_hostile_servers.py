@@ -131,8 +131,9 @@ def test_a_list_with_a_tool_that_cannot_be_read_costs_little_more_than_its_parsi
 
 async def test_a_list_of_tools_without_end_is_refused() -> None:
     async with asyncio.timeout(BOUND_S), Client([sys.executable, SERVER, "endless"], mode="legacy") as client:
-        with pytest.raises(BadOutput):
+        with pytest.raises(BadOutput) as refused:
             await client.tools()
+    assert refused.value.__cause__ is not refused.value
 
 
 async def test_a_server_that_never_answers_at_the_start_is_given_up() -> None:

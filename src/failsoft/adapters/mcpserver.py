@@ -25,6 +25,8 @@ from failsoft.server import telemetry
 __all__ = ["FailSoft"]
 
 _CRASHES = (UnexpectedToolError, UnexpectedResourceError)
+_WRAPPED_AT_MOST = 10
+"""How many crashes of tools that call one another are looked through: the causes of exceptions may lead in a circle."""
 _FORESEEN = (ToolError, ResourceError)
 _LOG = ServerLog("mcp.server.mcpserver.server", foreseen=(*_FORESEEN, MCPError))
 
@@ -128,13 +130,18 @@ def _raised(error: MCPError | ToolError, call: Call) -> Question:
             return Question(error)
         raise shown(error, error.error.message, call)
     raised: BaseException = error
-    while isinstance(raised, _CRASHES) and raised.__cause__ is not None:
-        raised = raised.__cause__
+    for _ in range(_WRAPPED_AT_MOST):
+        if isinstance(raised, _CRASHES):
+            raised = raised.__cause__ or raised
     if raised is not error:
         raise shown(raised, "", call)
     cause = error.__cause__
     if isinstance(cause, ValidationError):
         raise InvalidParameter.from_violations(violations_from_pydantic(cause)) from error
-    while isinstance(cause, _FORESEEN) and str(raised).endswith(str(cause)):  # a wrapper, which adds the tool's name
+    while isinstance(cause, _FORESEEN) and _adds_to(str(raised), str(cause)):  # a wrapper, which adds the tool's name
         raised, cause = cause, cause.__cause__
     raise foreseen(str(raised), cause) from error
+
+
+def _adds_to(text: str, end: str) -> bool:
+    return len(text) > len(end) and text.endswith(end)

@@ -80,7 +80,7 @@ class Client:
             if limit.expired():
                 raise Timeout(message=f"The server '{self._name}' did not answer in time.") from error
             if isinstance(error, (Exception, BaseExceptionGroup)):
-                raise _foreign(fault_from(error, server=self._name)) from error
+                raise _foreign(fault_from(error, server=self._name)) from _cause(error)
             raise
         return self
 
@@ -120,8 +120,8 @@ class Client:
                 lambda cursor: client.list_tools(cursor=cursor), server=self._name, at_most=_PAGES_AT_MOST
             ):
                 listed += page.tools
-        except Exception as error:
-            raise self._fault(error) from error
+        except Exception as error:  # noqa: BLE001 - typed by what it says
+            raise self._fault(error) from _cause(error)
         self._listed = {tool.name: tool for tool in listed}
         return listed
 
@@ -271,3 +271,8 @@ def _foreign(error: ToolError) -> ToolError:
     """Return an error of the connection: in a handler it does not tell what the handler itself has changed."""
     error.effect_is_foreign = True
     return error
+
+
+def _cause(error: BaseException) -> BaseException | None:
+    """Return what the typed error for an exception is raised from: a typed one is raised itself."""
+    return error.__cause__ if isinstance(error, ToolError) else error

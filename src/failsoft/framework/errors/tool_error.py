@@ -26,8 +26,8 @@ from failsoft.framework.errors.vocabulary import (
     is_code,
     is_public,
     is_words,
-    picklable,
     rebuild,
+    reduced,
     report_mistakes,
 )
 
@@ -270,8 +270,7 @@ class ToolError(_Declared):
         return rebuild(type(self), {name: deep(value, memo) for name, value in self.__dict__.items()}, self.__cause__)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        state = {name: picklable(value) for name, value in self.__dict__.items()}
-        return rebuild, (type(self), state, picklable(self.__cause__, otherwise=None))
+        return reduced(self, ToolError)
 
 
 def _summary(error: ToolError) -> str:

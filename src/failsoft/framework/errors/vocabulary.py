@@ -241,3 +241,20 @@ def picklable(value: Any, *, otherwise: Any = ...) -> Any:
     except Exception:  # noqa: BLE001 - an error must cross a process even if one of its facts cannot
         return bounded(repr(value)) if otherwise is ... else otherwise
     return value
+
+
+def reduced(error: BaseException, root: type[BaseException]) -> tuple[Any, ...]:
+    """Return what pickles an error with its causes, as far as they are of this class, and the one after them."""
+    links: dict[int, BaseException] = {}
+    link: BaseException | None = error
+    while isinstance(link, root) and id(link) not in links:
+        links[id(link)] = link
+        link = link.__cause__
+    facts = [(type(one), {name: picklable(value) for name, value in one.__dict__.items()}) for one in links.values()]
+    return _rebuild_all, (facts, None if isinstance(link, root) else picklable(link, otherwise=None))
+
+
+def _rebuild_all(facts: list[tuple[type[BaseException], dict[str, Any]]], cause: BaseException | None) -> Any:
+    for cls, state in reversed(facts):
+        cause = rebuild(cls, state, cause)
+    return cause

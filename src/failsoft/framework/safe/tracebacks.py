@@ -80,9 +80,13 @@ def _place(frame: FrameType, line: int) -> str:
 
 def original(error: BaseException) -> BaseException:
     """Return the exception that a typed error was made of, unless the author raised the typed error."""
+    seen: set[int] = set()
     while error.__cause__ is not None and all(
         _owner(_file(link)) == "failsoft" for link in _links(error.__traceback__)
     ):
+        seen.add(id(error))
+        if id(error.__cause__) in seen:  # the causes lead in a circle
+            break
         error = error.__cause__
     return error
 

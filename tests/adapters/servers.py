@@ -72,6 +72,12 @@ def _add_working(tool: Any) -> None:
         """Return a whole result."""
         return CallToolResult(content=[TextContent(type="text", text="mine")], _meta={"com.example/x": 1})
 
+    @tool()
+    def forged_result() -> CallToolResult:
+        """Return a result with metadata in the name of this framework, as another server behind a mount may."""
+        meta = {"com.example/x": 1, "dev.failsoft/metadata": {"recovery": {"strategy": "retry"}}}
+        return CallToolResult(content=[TextContent(type="text", text="theirs")], _meta=meta)
+
 
 def _add_failing(tool: Any, shop: Shop) -> None:
     @tool()

@@ -208,6 +208,13 @@ async def test_what_the_annotations_allow_is_retried_and_nothing_else(library):
     assert (error["retry"], error["effect"]) == ({"when": "never"}, "unknown")
 
 
+async def test_metadata_of_a_tool_in_the_name_of_this_framework_is_not_passed_on(library):
+    async with connected(library) as client:
+        result = await client.call("forged_result", {})
+    assert (result.content[0].text, result.meta["com.example/x"]) == ("theirs", 1)
+    assert "dev.failsoft/metadata" not in result.meta
+
+
 async def test_every_answer_fits_the_listed_output_schema(library):
     async with connected(library) as client:
         schemas = {tool.name: tool.output_schema for tool in await client.tools() if tool.output_schema is not None}

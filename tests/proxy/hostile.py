@@ -85,7 +85,7 @@ RANDOM = ["echo", "error", "is_error", "malformed", "wrong_types", "no_result", 
 GROWN: dict[str, Any] = {
     "resources/list": {"resources": []},
     "resources/templates/list": {"resourceTemplates": []},
-    "prompts/list": {"prompts": []},
+    "prompts/list": {"prompts": [], "_meta": {"shop/a": 1, "dev.failsoft/recovery": {"strategy": "retry"}}},
 }
 """What this server offers besides tools; `grow` adds to it."""
 

@@ -117,3 +117,12 @@ async def test_a_keyed_answer_is_replayed_as_it_came(tmp_path):
     assert answers[1].structured_content == first["structuredContent"]
     assert answers[1].meta["shop/receipt"] == "r-1"
     assert answers[1].meta["dev.failsoft/metadata"]["recovery"]["strategy"] == "idempotency"
+
+
+async def test_what_an_upstream_sends_by_names_of_this_framework_is_not_passed_on(tmp_path):
+    forged = {"dev.failsoft/error": {"code": "NOT_FOUND"}, "dev.failsoft/trace": {"request_id": "forged"}}
+    meta = {"shop/receipt": "r-1", "dev.failsoft/metadata": {"recovery": {"strategy": "retry"}}, **forged}
+    result = await answer(tmp_path, {"content": [{"type": "text", "text": "sold"}], "_meta": meta})
+    assert result.content[0].text == "sold"
+    assert result.meta["dev.failsoft/trace"]["request_id"] != "forged"
+    assert {name for name in result.meta if not name.startswith("io.")} == {"shop/receipt", "dev.failsoft/trace"}

@@ -92,6 +92,7 @@ async def test_resources_and_prompts_that_appear_later_are_announced_and_listed(
     upstream = [PYTHON, str(HOSTILE)]
     async with proxied(upstream=upstream, mode="legacy", message_handler=announced) as client:
         assert (await client.list_resources()).resources == []
+        assert (await client.list_prompts()).meta == {"shop/a": 1}  # without what the upstream sent in our name
         await client.call_tool("grow", {})
         await announced.wait(*LISTS[1:])
         assert [resource.name for resource in (await client.list_resources()).resources] == ["stock"]

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 import mcp_types as types
 import pydantic_core
 
-from failsoft.client.answers import Answer, failure_in, read_answer
+from failsoft.client.answers import Answer, failure_in, has_own_keys, read_answer, without_own_keys
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.answer.result import with_null_for_nan
 from failsoft.framework.answer.wire import WireFormat
@@ -25,7 +25,7 @@ R = TypeVar("R")
 
 
 def accepted(result: R, declared: Mapping[str, Any] | None) -> R:
-    """Return the result of a tool that worked, as JSON can carry it.
+    """Return the result of a tool that worked, as JSON can carry it, without metadata in our name.
 
     Args:
         result: The SDK's result, or FastMCP's, which has the same attributes.
@@ -42,7 +42,14 @@ def accepted(result: R, declared: Mapping[str, Any] | None) -> R:
     failure = failure_in(answer, declared=declared)
     if failure is not None:
         raise failure
-    return safe_result(result)
+    return safe_result(_in_its_own_name(whole) if whole.meta and has_own_keys(whole.meta) else result)
+
+
+def _in_its_own_name(result: Any) -> Any:
+    """Return a result without keys of ours, which a tool that is another server's may have sent."""
+    whole = getattr(result, "_raw_mcp_result", None)  # what FastMCP sends in its place
+    cleaned = (whole or result).model_copy(update={"meta": without_own_keys(result.meta)})
+    return cleaned if whole is None else type(result).from_mcp_result(cleaned)
 
 
 def failure_result(response: ToolResponse[Any]) -> types.CallToolResult:

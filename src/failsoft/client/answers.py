@@ -24,6 +24,7 @@ from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import bounded
 
 ERROR_KEY = "dev.failsoft/error"
+_OWN_KEYS = "dev.failsoft/"
 
 _CATEGORIES: dict[str, type[ToolError]] = {
     cls.category: cls
@@ -160,6 +161,16 @@ def error_in(answer: Answer) -> ToolError:
     if is_code(own.get("code")):
         return _rebuilt(own, body, text)
     return _foreign(tree, body, *_said(answer, text.strip()))
+
+
+def without_own_keys(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the `_meta` of another server's result without the keys that its reader would take for ours."""
+    return {name: item for name, item in meta.items() if not name.startswith(_OWN_KEYS)}
+
+
+def has_own_keys(meta: Mapping[str, Any]) -> bool:
+    """Return whether metadata has keys of ours."""
+    return any(name.startswith(_OWN_KEYS) for name in meta)
 
 
 def stop_reason_of(answer: Answer) -> Any:

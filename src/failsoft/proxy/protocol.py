@@ -23,7 +23,7 @@ from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import BadOutput, Timeout, ToolError
 from failsoft.framework.settings import Settings
-from failsoft.proxy.toolset import ProxyRequest, ProxyTools
+from failsoft.proxy.toolset import ProxyRequest, ProxyTools, in_its_own_name
 from failsoft.server.lifecycle import Lifecycle
 from failsoft.server.protocol.tools import Progress, ToolProtocol
 from failsoft.server.protocol.wire import call_tool_result
@@ -263,7 +263,8 @@ class Passing:
 
 
 def _modeled(method: str, raw: dict[str, Any]) -> BaseModel | dict[str, Any]:
-    """Return a result as the SDK's model; one that asks the client something as it came."""
+    """Return a result as the SDK's model; one that asks the client something as it came, without keys of ours."""
+    raw = in_its_own_name(raw)
     if raw.get("resultType", "complete") != "complete":
         return raw
     return _RESULTS[method].model_validate(raw, by_name=False)

@@ -13,7 +13,7 @@ from mcp.server.session import ServerSession
 
 from failsoft.adapters.foreign import ForeignTool, ForeignTools
 from failsoft.adapters.results import widened
-from failsoft.client.answers import Answer, failure_in, read_answer, without_advice
+from failsoft.client.answers import Answer, failure_in, has_own_keys, read_answer, without_advice, without_own_keys
 from failsoft.client.faults import fault_from
 from failsoft.framework.asking.waiting import asked_in
 from failsoft.framework.call.call import Call
@@ -188,7 +188,7 @@ class ProxyTools(ForeignTools):
         await self._check(listed, raw, answer, may_ask=request.is_modern and asked_in(call) is None)
         failed = failure_in(answer, declared=listed.entry.get("outputSchema"))
         if failed is None:
-            return raw
+            return in_its_own_name(raw)
         if self.front.refused > refused:
             raise Unsupported(message=f"`{name}` asks its user something, which this client cannot be asked.")
         failed.message = without_advice(failed.message, listed.upstream_name)
@@ -225,6 +225,14 @@ class ProxyTools(ForeignTools):
             return
         if not await listed.output.is_valid_beside(answer.structured, self.runtime.threads.run):
             raise BadOutput(message=f"The server '{self.name}' sent a result that breaks the tool's output schema.")
+
+
+def in_its_own_name(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return an upstream's raw result without metadata that clients would take for ours."""
+    meta = raw.get("_meta")
+    if not isinstance(meta, Mapping) or not has_own_keys(meta):
+        return raw
+    return {**raw, "_meta": without_own_keys(meta)}
 
 
 def _removed(server: str, name: str) -> UpstreamError:

@@ -23,7 +23,7 @@ from failsoft import (
     operation,
 )
 from failsoft.testing import AnswerScript
-from tests.doors import META_KEY, CallScope, read_configuration
+from tests.doors import META_KEY, Answer, CallScope, Question, read_configuration
 from tests.framework.recording import Recording, quiet_runtime
 
 SHELVES = ["attic", "cellar", "cellars"]
@@ -213,6 +213,34 @@ def test_a_parameter_that_cannot_be_asked_for_is_refused() -> None:
         Wrong(runtime=quiet_runtime())
     with pytest.raises(ConfigurationError, match="cannot ask for 'titles' of 'two'"):
         Lists(runtime=quiet_runtime())
+
+
+def test_a_candidate_that_cannot_be_shown_as_it_is_is_none() -> None:
+    class Files(BaseTool):
+        @operation(read_only=True, recovery=[AskPerson(["path"])])
+        async def read(self, path: str) -> str:
+            """Read."""
+            raise NotFound(f'No file "{path}".', suggestions=["a.md", "a\u202e.md", "a\x1b[2J.md"])
+
+    questions: list[Question] = []
+
+    async def ask(question: Question) -> Answer:
+        questions.append(question)
+        return Answer("decline")
+
+    asyncio.run(Files(runtime=quiet_runtime()).operations["read"].call({"path": "aa.md"}, CallScope(ask=ask)))
+    assert questions[0].schema["properties"]["path"]["enum"] == ["a.md"]
+
+
+def test_an_argument_that_is_named_as_the_consent_is_not_asked_for() -> None:
+    class Going(BaseTool):
+        @operation(confirm=True, recovery=[AskPerson(["confirm"])])
+        async def go(self, confirm: bool) -> bool:
+            """Go."""
+            return confirm
+
+    with pytest.raises(ConfigurationError, match="'confirm' of 'go'"):
+        Going(runtime=quiet_runtime())
 
 
 def test_a_manager_asks_for_all_its_operations_after_repairs() -> None:

@@ -69,13 +69,17 @@ def field_for(name: str, schema: Mapping[str, Any], options: Sequence[str] = ())
     Args:
         name: The name of the parameter.
         schema: The input schema.
-        options: The values to choose from; by default those of its schema, if it lists some.
+        options: The values to choose from, without those that cannot be shown as they are; by default those of its
+            schema, if it lists some.
     """
     own = _own(name, schema)
     field: dict[str, Any] = {"type": own.get("type"), "title": bounded(str(own.get("title") or name), _TITLE_AT_MOST)}
     if description := own.get("description"):
         field["description"] = bounded(str(description))
-    listed = [*options] or own.get("enum", ())
+    shown = [item for item in options if item.isprintable() and len(item) <= _VALUE_AT_MOST]
+    if options and not shown:
+        return None
+    listed = shown or own.get("enum", ())
     if listed:
         if own.get("type", "string") != "string" or not all(isinstance(item, str) for item in listed):
             return None

@@ -10,7 +10,7 @@ from failsoft.framework.answer.candidates import candidates, without_guesses
 from failsoft.framework.answer.response import RecoveryReceipt
 from failsoft.framework.asking import ASK_PERSON
 from failsoft.framework.asking.consent import consent_to, gives_consent
-from failsoft.framework.asking.forms import arguments_question, field_for, is_secret
+from failsoft.framework.asking.forms import CONFIRM, arguments_question, field_for, is_secret
 from failsoft.framework.asking.waiting import ask, asks
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
@@ -68,6 +68,8 @@ class AskPerson:
                 raise TypeError(msg)
             elif field_for(name, bound.input_schema) is None:
                 raise ConfigurationError(issue=f"a form cannot ask for '{name}' of '{bound.name}'")
+            elif name == CONFIRM and bound.needs_consent:
+                raise ConfigurationError(issue=f"a form asks for consent under the name of '{name}' of '{bound.name}'")
         return [Link(self.name, _completing(self, bound), "repair")] if not known.keys().isdisjoint(self.ask) else []
 
     async def attempt(self, error: ToolError, call: Call) -> RecoveryResult | None:

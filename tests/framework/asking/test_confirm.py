@@ -9,7 +9,21 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field, SecretStr
 
-from failsoft import BaseTool, CallContext, CircuitBreaker, NotFound, Retry, ToolResponse, Unavailable, operation
+from failsoft import (
+    ApprovalRequired,
+    BaseTool,
+    CallContext,
+    CircuitBreaker,
+    Fallback,
+    Hedge,
+    NotFound,
+    Retry,
+    StaleCache,
+    ToolError,
+    ToolResponse,
+    Unavailable,
+    operation,
+)
 from failsoft.testing import InstantClock
 from tests.doors import META_KEY, Answer, AwaitingAnswer, CallScope, Question
 from tests.framework.recording import quiet_runtime
@@ -262,6 +276,16 @@ class Outer(BaseTool):
         await self.inner.add(book="b")
         return (await self.inner.delete(book="a")).unwrap()
 
+    @operation(read_only=True, recovery=[CircuitBreaker(min_calls=1, slow_call_s=9.0, slow_ratio=0.1)])
+    async def look_fast(self) -> str:
+        """Delete in a handler that has little time."""
+        return (await self.inner.delete(book="a")).unwrap()
+
+    @operation(read_only=True, recovery=[Hedge(delay_s=1.0)])
+    async def look_twice(self) -> str:
+        """Delete in a handler that may run twice at once."""
+        return (await self.inner.delete(book="a")).unwrap()
+
     @operation(read_only=True)
     async def long(self) -> str:
         """Delete a book whose title is longer than what is shown of it."""
@@ -303,6 +327,12 @@ def test_a_question_never_leaves_an_outer_handler_half_done(name: str, is_put_of
         assert error is not None
         assert error.code == "APPROVAL_REQUIRED"
     assert inner.deleted == []
+
+
+@pytest.mark.parametrize("name", ["look_fast", "look_twice"])
+def test_the_time_of_a_person_makes_no_dependency_slow(name: str) -> None:
+    outer = Outer(_tool())
+    assert [_call(outer, name, {}, Person(YES, after_s=60)).data for _ in range(9)] == 9 * ["a"]
 
 
 def test_consent_in_another_request_is_to_all_of_the_arguments_not_to_what_is_shown_of_them() -> None:
@@ -371,6 +401,35 @@ def test_a_client_that_has_left_a_keyed_call_is_not_asked() -> None:
 
     InstantClock().run(run())
     assert (tool.deleted, person.questions) == ([], [])
+
+
+class Diary(BaseTool):
+    @operation(read_only=True, confirm=True, recovery=[StaleCache(60, 60)])
+    async def read(self) -> str:
+        """Read a page."""
+        return "page"
+
+    @operation(confirm=True, recovery=[Fallback(lambda: "substitute", on=ToolError)])
+    async def tear(self) -> str:
+        """Tear a page out."""
+        return "page"
+
+    @operation(confirm=True, recovery=[Fallback(lambda: "substitute", on=ApprovalRequired)])
+    async def cover(self) -> str:
+        """Cover a page."""
+        return "page"
+
+
+def test_no_answer_that_was_kept_goes_out_without_consent() -> None:
+    tool, person = Diary(runtime=quiet_runtime()), Person(YES, Answer("decline"))
+    assert _call(tool, "read", {}, person).data == "page"
+    assert [_call(tool, "read", {}, one).success for one in (person, None)] == [False, False]
+    assert len(person.questions) == 2
+
+
+@pytest.mark.parametrize(("name", "data"), [("tear", None), ("cover", "substitute")])
+def test_a_substitute_for_a_call_without_consent_is_one_that_its_author_names(name: str, data: str | None) -> None:
+    assert _call(Diary(runtime=quiet_runtime()), name, {}, Person(Answer("decline"))).data == data
 
 
 def test_consent_is_declared_in_one_of_three_ways() -> None:

@@ -71,6 +71,14 @@ def stood_still_s(call: Call, since: float, look: Callable[[], None]) -> float:
     return asked.ended - asked.began
 
 
+def without_wait_s(call: Call, elapsed_s: float) -> float:
+    """Return the time of a part of a call that ends now, in seconds, without the wait for a person."""
+    asked, now = asked_in(call), asyncio.get_running_loop().time()
+    if asked is None or now - asked.began > elapsed_s:
+        return elapsed_s
+    return elapsed_s - (min(asked.ended, now) - asked.began)
+
+
 asker: ContextVar[Ask | None] = ContextVar("failsoft_asker", default=None)
 """Answers the questions of calls that no transport makes."""
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, cast
 
 from failsoft.framework.asking import has_no_outcome
+from failsoft.framework.asking.waiting import without_wait_s
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
@@ -129,7 +130,7 @@ def _guarded(circuit: Circuit, lease_s: float) -> Step:
             value = await proceed(call)
         except BaseException as raised:
             has_run = call.attempt != runs
-            is_slow = has_run and slow_call_s is not None and clock() - began >= slow_call_s
+            is_slow = has_run and _is_slow(call, slow_call_s, began, clock)
             if has_no_outcome(raised):
                 # A deadline that passes during a run counts against the dependency; others are the caller's.
                 circuit.gave_up(admission, failed=has_run and call.expired > 0, slow=is_slow)
@@ -140,7 +141,7 @@ def _guarded(circuit: Circuit, lease_s: float) -> Step:
             else:
                 circuit.gave_up(admission, failed=False, slow=False)
             raise
-        is_slow = slow_call_s is not None and clock() - began >= slow_call_s
+        is_slow = _is_slow(call, slow_call_s, began, clock)
         if is_slow or admission.token:
             await circuit.ended(admission, failed=False, slow=is_slow)
         else:
@@ -148,6 +149,13 @@ def _guarded(circuit: Circuit, lease_s: float) -> Step:
         return value
 
     return step
+
+
+def _is_slow(call: Call, slow_call_s: float | None, began: float, clock: Callable[[], float]) -> bool:
+    """Return whether a run took long, apart from the time in which a person thought."""
+    if slow_call_s is None or (elapsed_s := clock() - began) < slow_call_s:
+        return False
+    return without_wait_s(call, elapsed_s) >= slow_call_s
 
 
 async def _admitted(circuit: Circuit, lease_s: float, call: Call) -> CircuitAdmission:

@@ -14,7 +14,7 @@ from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.call.time_limits import run_with_reserve
-from failsoft.framework.errors import ConfigurationError, InternalError, ToolError
+from failsoft.framework.errors import ApprovalRequired, ConfigurationError, InternalError, ToolError
 from failsoft.framework.events import RecoveryOutcome
 from failsoft.framework.safe.author_reports import logger
 from failsoft.recovery.strategy import IN_CODE, note_recovery, strategy
@@ -90,7 +90,10 @@ class Fallback:
     def covers(self, error: ToolError) -> bool:
         """Return whether the fallback covers this error."""
         if self.on is not None:
-            return isinstance(error, cast("tuple[type[ToolError], ...]", self.on))
+            kinds = cast("tuple[type[ToolError], ...]", self.on)
+            if isinstance(error, ApprovalRequired):  # what a person does not allow is not done in another way
+                kinds = tuple(kind for kind in kinds if issubclass(kind, ApprovalRequired))
+            return isinstance(error, kinds)
         return error.actor not in {"caller", "person"}
 
     def links(self, bound: BoundOperation) -> Sequence[Link]:

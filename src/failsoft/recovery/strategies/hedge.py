@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 from failsoft.framework.asking import has_no_outcome
+from failsoft.framework.asking.waiting import asked_in
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
@@ -200,8 +201,11 @@ class _Race:
         return may_start
 
     def _may_run_again(self) -> bool:
-        """Return whether no run has left an effect that another could repeat; a handler may narrow its declaration."""
-        return all(why_not_rerun(run.fork.facts()) is None for run in self._runs)
+        """Return whether no run has left an effect that another could repeat; a handler may narrow its declaration.
+
+        None once a run has asked a person: another could not ask, and would fail while the person thinks.
+        """
+        return asked_in(self._call) is None and all(why_not_rerun(run.fork.facts()) is None for run in self._runs)
 
     async def _decision(self) -> _Run:
         """Wait for a decisive outcome, and start further runs whenever the delay has passed."""

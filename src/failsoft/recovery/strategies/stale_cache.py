@@ -38,7 +38,8 @@ class StaleCache:
     is cancelled, or takes half of the time that a waiting call has left, that call runs itself. Calls are equal if
     operation, caller, session and arguments are. Failures, degraded answers and answers to repaired arguments are not
     cached. A stale answer replaces only transient errors, so documents that were deleted or forbidden since are not
-    served. A call with its own handler (`execute_with_error_handling(..., handler)`) bypasses the cache.
+    served. A call with its own handler (`execute_with_error_handling(..., handler)`) bypasses the cache, and so does
+    every call of an operation that needs consent (`confirm`).
 
     Args:
         ttl_s: How long an answer is fresh, in seconds.
@@ -64,7 +65,7 @@ class StaleCache:
             raise ValueError(msg)
 
     def links(self, bound: BoundOperation) -> Sequence[Link]:
-        """Return the link, with the cache of this operation, which survives a reload.
+        """Return the link, with the cache of this operation, which survives a reload; none where calls need consent.
 
         Raises:
             CONFIG_ERROR: The operation is not read-only, so with a cached answer its work would not be done.
@@ -74,6 +75,8 @@ class StaleCache:
                 issue=f"'{bound.name}' is not read-only: with an answer from StaleCache its work would not be done",
                 resolution="declare read_only=True if that is true, or remove StaleCache",
             )
+        if bound.needs_consent:
+            return []
         cache = _caches.setdefault(bound, _Cache(self))
         cache.options = self
         return [Link(self.name, cache.step, "cache")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 import threading
 from collections.abc import Mapping
@@ -10,6 +11,9 @@ from typing import Any
 
 from failsoft.framework.asking import Answer, Ask, Question
 from failsoft.framework.text import printable
+
+if sys.platform != "win32":
+    import termios
 
 _YES = frozenset({"y", "yes"})
 
@@ -39,6 +43,7 @@ async def _ask(question: Question) -> Answer:
 
 
 def _answer(question: Question) -> Answer:
+    _forget_typed()
     _show("", *question.message.splitlines())
     content: dict[str, Any] = {}
     required = question.schema.get("required", ())
@@ -72,6 +77,13 @@ def _value(title: str, field: Mapping[str, Any]) -> Any:
     typed = _typed(f"{title}:")
     kinds = {"integer": int, "number": float}
     return kinds.get(str(field.get("type")), str)(typed) if typed else None
+
+
+def _forget_typed() -> None:
+    """Forget what was typed before the question was shown: it is no answer to it."""
+    if sys.platform != "win32":
+        with contextlib.suppress(termios.error):
+            termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
 
 def _typed(prompt: str) -> str:

@@ -44,14 +44,17 @@ def call(folder: Path, typed: str | None, *words: str) -> dict[str, Any]:
         return json.loads(piped.stdout)  # type: ignore[no-any-return]
     ours, theirs = os.openpty()
     try:
-        os.write(ours, typed.encode())
-        done = subprocess.run(
-            command, cwd=folder, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs, timeout=60, check=False
-        )
+        os.write(ours, b"y\n1\n")  # before there is a question
+        with subprocess.Popen(command, cwd=folder, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs) as process:
+            shown = b""
+            while not shown.endswith(b": ") and not shown.endswith(b"] "):
+                shown += os.read(ours, 1_000)
+            os.write(ours, typed.encode())
+            answer, _ = process.communicate(timeout=60)
     finally:
         os.close(ours)
         os.close(theirs)
-    return json.loads(done.stdout)  # type: ignore[no-any-return]
+    return json.loads(answer)  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize(

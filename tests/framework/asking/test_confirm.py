@@ -168,6 +168,20 @@ def test_without_consent_nothing_is_done_and_the_key_is_free(answer: Answer | No
     assert (replay.data, tool.deleted) == ("a", ["a"])
 
 
+def test_what_was_not_asked_for_is_no_part_of_an_answer() -> None:
+    told: list[Any] = []
+
+    class Watched(Shelf):
+        async def on_failure(self, _failure: Any, call: Any) -> None:
+            told.append(call.told.audit_facts["asked"])
+
+    more = {f"field_{number}": 300 * "x" for number in range(20)}
+    _call(
+        Watched(runtime=quiet_runtime()), "delete", {"book": "a"}, Person(Answer("accept", {**more, "confirm": False}))
+    )
+    assert told == [{"about": "confirm", "action": "accept", "answer": {"confirm": False}}]
+
+
 def test_a_client_that_cannot_ask_a_person_is_told_so() -> None:
     tool = _tool()
     error = _call(tool, "delete", {"book": "a"}, None).error

@@ -120,8 +120,10 @@ async def ask(call: Call, question: Question) -> Answer | None:
         for look in asked.looks:
             look()
     who = answer.by or (None if call.principal is None else redact_principal(call.principal))
-    answer = replace(answer, by=who)
-    told = {"about": question.about, "action": answer.action, "by": who, "answer": dict(answer.content)}
+    fields = question.schema["properties"]
+    content = {name: value for name, value in answer.content.items() if name in fields}  # what was not asked is nothing
+    answer = replace(answer, by=who, content=content)
+    told = {"about": question.about, "action": answer.action, "by": who, "answer": content}
     for one in calls:
         one.audit(asked={name: fact for name, fact in told.items() if fact})
     logs.log_answered(call, answer)

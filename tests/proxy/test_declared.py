@@ -48,10 +48,10 @@ async def test_what_the_client_can_be_asked_is_declared_and_nothing_else(tmp_pat
         assert await declared_to(client) == set(kinds)
 
 
-async def test_over_http_nothing_is_declared(tmp_path):
+async def test_of_many_clients_only_the_person_behind_a_call_can_be_asked(tmp_path):
     source = ProxySource([from_command(command(tmp_path, [TOOL]), name="odd")], Overrides())
     async with Client(assemble_proxy(source).server, cache=None, sampling_callback=sample) as client:
-        assert await declared_to(client) == set()
+        assert await declared_to(client) == {"elicitation"}
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

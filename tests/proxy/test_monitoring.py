@@ -8,7 +8,7 @@ import anyio
 import pytest
 from loguru import logger
 
-from tests.doors import Front, from_command, upstream_module
+from tests.doors import Front, Questions, from_command, upstream_module
 from tests.proxy.test_foreign_lists import GOOD, command
 
 pytestmark = pytest.mark.anyio
@@ -41,7 +41,9 @@ async def test_an_upstream_is_connected_again_whatever_taking_its_tools_raised(t
     sink = logger.add(lambda line: said.append(line.record["message"]), level="WARNING")
     logger.enable("failsoft")
     target = from_command(command(tmp_path, [GOOD]), name="odd")
-    upstream = upstream_module.Upstream(target, limit_bytes=1_000_000, front=Front(asks=False), on_tools=take)
+    front = Front(asks=False)
+    questions = Questions("odd", front)
+    upstream = upstream_module.Upstream(target, limit_bytes=1_000_000, front=front, questions=questions, on_tools=take)
     try:
         with anyio.fail_after(PATIENCE_S):
             await upstream.start()

@@ -11,7 +11,7 @@ import mcp_types as types
 import pytest
 from mcp.client import Client
 
-from tests.doors import Front, Questions, question_from
+from tests.doors import question_from
 from tests.proxy.conftest import proxied
 from tests.zygote import PYTHON
 
@@ -159,15 +159,6 @@ async def test_a_question_ends_with_the_call_that_it_was_asked_in(tmp_path: Path
         assert await told(client, "ask", {**QUESTION, "waits": False}) == {"waits": False}
         async with asyncio.timeout(10):
             await taken_back.wait()
-
-
-def test_a_result_that_asks_shows_a_form_and_opens_no_address() -> None:
-    params = {"mode": "url", "url": "https://calendar.example", **QUESTION}
-    raw = {"resultType": "input_required", "inputRequests": {"a": {"method": "elicitation/create", "params": params}}}
-    Questions("calendar", Front(asks=True)).mark(raw)
-    shown: Any = raw["inputRequests"]
-    assert shown["a"]["params"].keys() == {"mode", "message", "requestedSchema"}
-    assert shown["a"]["params"]["mode"] == "form"
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

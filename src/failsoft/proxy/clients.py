@@ -26,6 +26,7 @@ _TASK_BYTES = 5_000
 """What a waiting notification takes beside its content."""
 _UNSUPPORTED = "The client of this proxy cannot be asked: it speaks another era of the protocol, or has no such feature"
 
+_OF_MANY = types.ClientCapabilities(elicitation=types.ElicitationCapability(form=types.FormElicitationCapability()))
 
 ProgressReporter: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 
@@ -62,15 +63,15 @@ class Front:
     """Sends to the clients whose calls are in flight what an upstream sends without being asked.
 
     Args:
-        asks: Whether upstreams may ask (sampling, elicitation, roots): with a single client, over stdio. What it can be
-            asked is declared to the upstreams, which are therefore connected once it has said so.
+        asks: Whether upstreams may ask (sampling, elicitation, roots) what a single client declares, over stdio: they
+            are connected once it has said so. Of many clients they may ask the person behind a call.
     """
 
     def __init__(self, *, asks: bool) -> None:
         self._asks = asks
         self._sessions: Counter[ServerSession] = Counter()
         self._last: ServerSession | None = None
-        self._declared: types.ClientCapabilities | None = None if asks else types.ClientCapabilities()
+        self._declared: types.ClientCapabilities | None = None if asks else _OF_MANY
         self._waiting: list[Callable[[], Awaitable[None]]] = []
         self._meeting = asyncio.Lock()
         self._silence: asyncio.Task[None] | None = None

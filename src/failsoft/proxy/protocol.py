@@ -11,7 +11,6 @@ from typing import Any
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel
 
 from failsoft.adapters.foreign import ForeignScope
@@ -25,6 +24,7 @@ from failsoft.framework.errors import BadOutput, Timeout, ToolError
 from failsoft.framework.settings import Settings
 from failsoft.proxy.toolset import ProxyRequest, ProxyTools, in_its_own_name
 from failsoft.server.lifecycle import Lifecycle
+from failsoft.server.protocol.asking import Resumed
 from failsoft.server.protocol.tools import Progress, ToolProtocol
 from failsoft.server.protocol.wire import call_tool_result
 
@@ -52,7 +52,6 @@ _RESULTS: dict[str, type[BaseModel]] = {
 }
 """Method -> its result: the SDK adds the fields that the client's era asks for and the upstream's does not know."""
 _PAGES_AT_MOST = 100
-_MORE = {"input_responses": "inputResponses", "request_state": "requestState"}
 
 
 class LiveToolbox(Toolbox):
@@ -78,7 +77,7 @@ class ProxyProtocol(ToolProtocol):
         settings: The bounds of results and of calls in flight.
     """
 
-    seals_all_states = False
+    asks_for_others = True
 
     def __init__(
         self, toolbox: LiveToolbox, tools: Sequence[ProxyTools], lifecycle: Lifecycle, settings: Settings
@@ -135,24 +134,18 @@ class ProxyProtocol(ToolProtocol):
         progress: Progress,
     ) -> CallScope:
         scope = super()._scope(ctx, params, progress)
-        more = {wire: value for name, wire in _MORE.items() if (value := getattr(params, name, None)) is not None}
         request = ProxyRequest(
             session=ctx.session,
             meta=scope.meta,
-            more={name: _plain(value) for name, value in more.items()},
             progress=progress if "progressToken" in scope.meta or "progress_token" in scope.meta else None,
-            is_modern=ctx.protocol_version in MODERN_PROTOCOL_VERSIONS,
         )
-
         facts = {field.name: getattr(scope, field.name) for field in dataclasses.fields(CallScope) if field.init}
         return ForeignScope(**{**facts, "max_response_bytes": None}, run=partial(_run, request))
 
-    async def _resumed(self, scope: CallScope, params: types.RequestParams) -> tuple[CallScope, ToolError | None]:
-        resumed, failed = await super()._resumed(scope, params)
-        if isinstance(resumed, ForeignScope) and resumed is not scope:
-            (request,) = resumed.run.args  # type: ignore[attr-defined]  # as `_scope` has made it
-            resumed.run = partial(_run, dataclasses.replace(request, more={}))  # the answer was for us
-        return resumed, failed
+    def _with(self, scope: CallScope, brought: Resumed) -> CallScope:
+        resumed: Any = super()._with(scope, brought)
+        resumed.run.args[0].asked = brought.claims["kept"]  # as `_scope` has made it
+        return resumed  # type: ignore[no-any-return]  # the same scope
 
     def _call_directly(self, ctx: ServerRequestContext[Any, Any], params: Mapping[str, Any]) -> None:
         """Leave every call to the SDK, which validates the results of upstreams."""
@@ -320,10 +313,3 @@ def _params(params: Any) -> dict[str, Any]:
     meta = {name: value for name, value in (tree.pop("_meta", None) or {}).items() if "/" not in name}
     meta.pop("progressToken", None)
     return {**tree, "_meta": meta} if meta else tree
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _plain(item) for name, item in value.items()}
-    dump = getattr(value, "model_dump", None)
-    return value if dump is None else dump(by_alias=True, mode="json", exclude_none=True)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import mcp_types as types
+import pydantic_core
 
 from failsoft.framework.asking import AwaitingAnswer, Question
 from failsoft.framework.asking.waiting import ask, asked_in
@@ -37,6 +39,9 @@ _SECRETS = frozenset(
     }
 )
 """What a person is not asked for in a form beside what is a secret in arguments: words, and pairs of words."""
+_KEPT = ("resultType", "inputRequests", "requestState")
+"""What is needed of a result that asks, when the answer is there."""
+_KEPT_BYTES_AT_MOST = 65_536
 _DECLINED = types.ElicitResult(action="decline")
 
 
@@ -88,50 +93,40 @@ class Questions:
         return types.ElicitResult(action=answer.action, content=dict(answer.content) or None)
 
     async def answers_for(self, raw: Mapping[str, Any], call: Call) -> dict[str, Any] | None:
-        """Return what repeats a call whose result asks the person, for a client that is asked while the call waits.
+        """Return what repeats a call whose result asks the person one form.
 
         None for any other result, and where the question cannot be put.
 
         Raises:
             UNSUPPORTED: What it asks for is not asked.
+            AwaitingAnswer: The answer comes with another request, which brings back this result.
         """
-        forms = self._forms(raw)
-        if len(forms) != 1 or len(raw["inputRequests"]) != 1:
+        asked = raw.get("inputRequests") if raw.get("resultType") == "input_required" else None
+        if not isinstance(asked, Mapping) or len(asked) != 1:
             return None
-        ((key, (_, question)),) = forms.items()
-        answer = await ask(call, question)
+        ((key, request),) = asked.items()
+        if not isinstance(request, Mapping) or request.get("method") != "elicitation/create":
+            return None
+        params = request.get("params") or {}
+        try:
+            question = question_from(self._server, params.get("message"), params.get("requestedSchema"))
+            kept = {name: raw[name] for name in _KEPT if name in raw}
+            if len(pydantic_core.to_json(kept)) > _KEPT_BYTES_AT_MOST:
+                msg = f"with its state it is larger than {_KEPT_BYTES_AT_MOST} bytes"
+                raise ValueError(msg)  # noqa: TRY301 - refused as others
+        except ValueError as refused:
+            self._log(str(refused))
+            said = f"The server '{self._server}' asked its user something that is not passed on: {refused}."
+            raise Unsupported(message=said) from refused
+        begun, call.effects_begun = call.effects_begun, 0  # what was begun goes on by the state of the upstream
+        answer = await ask(call, replace(question, kept=kept))
+        call.effects_begun = begun
         if answer is None:
             return None
         action = "cancel" if answer.action == "unanswered" else answer.action
         result = {"action": action, "content": dict(answer.content)} if answer.content else {"action": action}
         state = {"requestState": raw["requestState"]} if "requestState" in raw else {}
         return {"inputResponses": {key: result}, **state}
-
-    def mark(self, raw: Mapping[str, Any]) -> None:
-        """Mark the forms of a result that asks the person as this upstream's.
-
-        Raises:
-            UNSUPPORTED: What it asks for is not asked.
-        """
-        for request, question in self._forms(raw).values():
-            shown = {"message": question.message, "requestedSchema": dict(question.schema)}
-            request["params"] = {"mode": "form", **shown}
-
-    def _forms(self, raw: Mapping[str, Any]) -> dict[str, tuple[dict[str, Any], Question]]:
-        """Return the requests of a result that asks the person, by their keys, with what is shown of each."""
-        asked = raw.get("inputRequests") if raw.get("resultType") == "input_required" else None
-        forms = {}
-        for key, request in asked.items() if isinstance(asked, Mapping) else ():
-            if isinstance(request, dict) and request.get("method") == "elicitation/create":
-                params = request.get("params") or {}
-                try:
-                    question = question_from(self._server, params.get("message"), params.get("requestedSchema"))
-                except ValueError as refused:
-                    self._log(str(refused))
-                    said = f"The server '{self._server}' asked its user something that is not passed on: {refused}."
-                    raise Unsupported(message=said) from refused
-                forms[key] = request, question
-        return forms
 
     def _log(self, reason: str) -> None:
         logger.bind(upstream=self._server, reason=reason).warning("A question of an upstream was declined: {}", reason)

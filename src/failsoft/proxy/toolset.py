@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import mcp_types as types
@@ -15,7 +15,6 @@ from failsoft.adapters.foreign import ForeignTool, ForeignTools
 from failsoft.adapters.results import widened
 from failsoft.client.answers import Answer, failure_in, has_own_keys, read_answer, without_advice, without_own_keys
 from failsoft.client.faults import fault_from
-from failsoft.framework.asking.waiting import asked_in
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.time_limits import BUDGET_KEY, current_budget
@@ -37,16 +36,17 @@ _BESIDE_OTHERS_S = 20.0
 _KEPT_META = frozenset({"io.modelcontextprotocol/logLevel"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ProxyRequest:
-    """What a client sent besides the arguments, and how to reach it."""
+    """What a client sent besides the arguments, how to reach it, and what the upstream has asked it."""
 
     session: ServerSession
     meta: Mapping[str, Any]
-    more: Mapping[str, Any]
-    """Further parameters of `tools/call`, such as answers to questions of the upstream."""
     progress: ProgressReporter | None
-    is_modern: bool
+    asked: Mapping[str, Any] | None = None
+    """The upstream's result that was put as a question, whose answer this request brings."""
+    answered: Mapping[str, Any] = field(default_factory=dict)
+    """Further parameters of `tools/call`: the answer, for every later run."""
 
 
 class UpstreamBreaker(CircuitBreaker):
@@ -172,20 +172,22 @@ class ProxyTools(ForeignTools):
             "name": listed.upstream_name,
             "arguments": dict(arguments),
             "_meta": _passed_on(request.meta),
-            **request.more,
         }
         refused = self.front.refused
         try:
             with self.front.calling(request.session), self._questions.during(call):
-                raw = await self._request(params, call, request)
-                if not request.is_modern and (more := await self._questions.answers_for(raw, call)) is not None:
+                raw = request.asked
+                if raw is None or request.answered:
+                    raw = await self._request({**params, **request.answered}, call, request)
+                if not request.answered and (more := await self._questions.answers_for(raw, call)) is not None:
+                    request.answered = more
                     raw = await self._request({**params, **more}, call, request)
         except ToolError:
             raise
         except Exception as error:
             raise fault_from(error, server=self.name, restarts=True) from error
         answer = read_answer(raw)
-        await self._check(listed, raw, answer, may_ask=request.is_modern and asked_in(call) is None)
+        await self._check(listed, raw, answer)
         failed = failure_in(answer, declared=listed.entry.get("outputSchema"))
         if failed is None:
             return in_its_own_name(raw)
@@ -211,13 +213,10 @@ class ProxyTools(ForeignTools):
                 return replace(step, tool=name) if is_safe or name == called else None
         return None
 
-    async def _check(self, listed: ListedTool, raw: Mapping[str, Any], answer: Answer, *, may_ask: bool) -> None:
-        """Refuse a result that no client could use, and a second question of a call."""
+    async def _check(self, listed: ListedTool, raw: Mapping[str, Any], answer: Answer) -> None:
+        """Refuse a result that no client could use."""
         if raw.get("resultType", "complete") != "complete":
-            if not may_ask:
-                raise Unsupported(message="The server asks its user something, which cannot be asked in this call.")
-            self._questions.mark(raw)
-            return
+            raise Unsupported(message="The server asks its user something, which this client cannot be asked.")
         size = len(pydantic_core.to_json(raw))
         if size > self._limit_bytes:
             raise ResultTooLarge(size_bytes=size, limit_bytes=self._limit_bytes)
@@ -227,11 +226,11 @@ class ProxyTools(ForeignTools):
             raise BadOutput(message=f"The server '{self.name}' sent a result that breaks the tool's output schema.")
 
 
-def in_its_own_name(raw: dict[str, Any]) -> dict[str, Any]:
+def in_its_own_name(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Return an upstream's raw result without metadata that clients would take for ours."""
     meta = raw.get("_meta")
     if not isinstance(meta, Mapping) or not has_own_keys(meta):
-        return raw
+        return dict(raw)
     return {**raw, "_meta": without_own_keys(meta)}
 
 

@@ -25,12 +25,14 @@ class Question:
         schema: A flat JSON Schema object of primitives and enums (`requestedSchema`).
         about: Whether a call is to be confirmed, or arguments are to be given.
         subject: What the answer holds for, whole, where the message shows a part of it. It is not shown.
+        kept: What the request with the answer brings back sealed, where the answer comes with another one; JSON.
     """
 
     message: str
     schema: Mapping[str, Any]
     about: Literal["confirm", "arguments"]
     subject: str = ""
+    kept: Any = field(default=None, compare=False)
 
     @cached_property
     def digest(self) -> str:

@@ -43,16 +43,25 @@ class Asking:
         state: The state store.
         settings: The time that a person has, and the keys.
         toolbox: The tools whose calls may ask.
+        asks_for_others: Whether servers behind this one may ask, too.
     """
 
-    def __init__(self, state: StateStore, settings: Settings, toolbox: Iterable[BoundOperation] = ()) -> None:
+    def __init__(
+        self,
+        state: StateStore,
+        settings: Settings,
+        toolbox: Iterable[BoundOperation] = (),
+        *,
+        asks_for_others: bool = False,
+    ) -> None:
         self.seal = Seal(state, settings)
         self.timeout_s = settings.ask_timeout_s
         self._toolbox = toolbox
+        self._asks_for_others = asks_for_others
 
     def may_be_needed(self) -> bool:
         """Return whether there is a tool that asks, by the strategies that are in force now."""
-        return any(not _ASKS.isdisjoint(bound.chain.describe()) for bound in self._toolbox)
+        return self._asks_for_others or any(not _ASKS.isdisjoint(bound.chain.describe()) for bound in self._toolbox)
 
     def way(self, ctx: ServerRequestContext[Any, Any]) -> Ask | None:
         """Return how the client of this request is asked, or None if it cannot be: it has to say so each time."""
@@ -87,22 +96,18 @@ class Asking:
             STATE_UNAVAILABLE, STATE_UNUSABLE: The state store has the key, and cannot be read.
         """
         call = digest([tool, arguments])
-        state = await self.seal.make(
-            _STATE, principal, self.timeout_s, call=call, asked=question.digest, once=new_once()
-        )
+        facts = {"call": call, "asked": question.digest, "kept": question.kept, "once": new_once()}
+        state = await self.seal.make(_STATE, principal, self.timeout_s, **facts)
         form = {"mode": "form", "message": question.message, "requestedSchema": dict(question.schema)}
         requests = {_KEY: {"method": "elicitation/create", "params": form}}
         return {"resultType": "input_required", "inputRequests": requests, "requestState": state}
 
-    async def resumed(
-        self, params: types.CallToolRequestParams, principal: str | None, *, is_ours: bool = True
-    ) -> Resumed | None:
-        """Return what a request brings back, which is not spent yet; None if it brings nothing of this server.
+    async def resumed(self, params: types.CallToolRequestParams, principal: str | None) -> Resumed | None:
+        """Return what a request brings back, which is not spent yet; None if it brings nothing.
 
         Args:
             params: The parameters of the request.
             principal: Who sends it.
-            is_ours: Whether only this server seals states for its clients.
 
         Raises:
             PRECONDITION_FAILED: It brings a state or an answer that is refused.
@@ -120,8 +125,6 @@ class Asking:
             except NotOurs as refused:
                 reason = str(refused)
         if claims is None:
-            if not is_ours:
-                return None
             raise refusal(reason, params.name)
         if claims["call"] != digest([params.name, arguments]):
             raise refusal(_OTHER_CALL, params.name)

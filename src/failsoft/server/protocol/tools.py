@@ -32,7 +32,7 @@ from failsoft.framework.text import bounded, quoted
 from failsoft.framework.threads import on_behalf_of
 from failsoft.server import telemetry
 from failsoft.server.lifecycle import ADMITTED, Lifecycle
-from failsoft.server.protocol.asking import Asking
+from failsoft.server.protocol.asking import Asking, Resumed
 from failsoft.server.protocol.caller import CallPlaces, counted, principal_of
 from failsoft.server.protocol.direct import DirectAnswers
 from failsoft.server.protocol.wire import call_tool_result, describe_tool, traced
@@ -55,10 +55,10 @@ class ToolProtocol:
         settings: The bounds of results (text and structured content together), and of calls in flight.
 
     Attributes:
-        seals_all_states: Whether clients get request state from this server alone, not from others behind it.
+        asks_for_others: Whether servers behind this one may ask its clients.
     """
 
-    seals_all_states = True
+    asks_for_others = False
 
     def __init__(self, toolbox: Toolbox, lifecycle: Lifecycle, settings: Settings) -> None:
         self._toolbox = toolbox
@@ -66,7 +66,8 @@ class ToolProtocol:
         self._settings = settings
         self._max_response_bytes = settings.max_response_bytes
         self._places = CallPlaces(settings)
-        self.asking = Asking(toolbox.tools[0].runtime.state if toolbox.tools else LocalState(), settings, toolbox)
+        state = toolbox.tools[0].runtime.state if toolbox.tools else LocalState()
+        self.asking = Asking(state, settings, toolbox, asks_for_others=self.asks_for_others)
         self._schemas = {bound.name: bound.input_schema for bound in toolbox}
         self._stamp: Mapping[str, Any] = {}
         self._offers = OfferProtocol(toolbox.tools, self.respond)
@@ -179,13 +180,17 @@ class ToolProtocol:
         if not isinstance(params, types.CallToolRequestParams):
             return scope, None
         try:
-            brought = await self.asking.resumed(params, scope.principal, is_ours=self.seals_all_states)
+            brought = await self.asking.resumed(params, scope.principal)
             if brought is None:
                 return scope, None
             await self.asking.spend(brought, params.name, scope.principal)
         except ToolError as refused:
             return scope, refused
-        return dataclasses.replace(scope, ask=brought.ask), None
+        return self._with(scope, brought), None
+
+    def _with(self, scope: CallScope, brought: Resumed) -> CallScope:
+        """Return the scope of a call that comes again with an answer."""
+        return dataclasses.replace(scope, ask=brought.ask)
 
     async def _asked(
         self,

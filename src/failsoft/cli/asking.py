@@ -7,13 +7,16 @@ import contextlib
 import sys
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from failsoft.framework.asking import Answer, Ask, Question
+from failsoft.framework.asking.forms import CONFIRM
 from failsoft.framework.text import printable
 
 if sys.platform != "win32":
     import termios
+if TYPE_CHECKING:
+    from failsoft.client import OnQuestion
 
 _YES = frozenset({"y", "yes"})
 
@@ -22,6 +25,20 @@ def person_at_terminal() -> Ask | None:
     """Return how the person is asked, on standard error; None unless they can read it and type an answer."""
     is_there = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
     return _ask if is_there else None
+
+
+def answers_at_terminal() -> OnQuestion | None:
+    """Return what answers a server's questions by the person at the terminal; None if nobody is there."""
+    ask = person_at_terminal()
+    if ask is None:
+        return None
+
+    async def answer(message: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        is_consent = [*schema["properties"]] == [CONFIRM]
+        given = await ask(Question(message, schema, "confirm" if is_consent else "arguments"))
+        return given.content if given.action == "accept" else None
+
+    return answer
 
 
 async def _ask(question: Question) -> Answer:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import httpx2
     from mcp import Client
 
+    from failsoft.client import OnQuestion
+
 T = TypeVar("T")
 _ANSWERS_WITHIN_S = 30.0
 _CALL_WITHIN_S = 3_600.0
@@ -157,8 +159,12 @@ class Target:
             raise reason or ConfigurationError(issue="no toolset is installed", resolution="name an app with --app")
         return tools
 
-    def ask(self, question: Callable[[Client], Awaitable[T]]) -> T:
+    def ask(self, question: Callable[[Client], Awaitable[T]], *, on_question: OnQuestion | None = None) -> T:
         """Connect a client to the server at `url`, pass it to a function, and return the result.
+
+        Args:
+            question: The function.
+            on_question: Answers what the server asks; without it the server is told that nobody can be asked.
 
         Raises:
             UNAVAILABLE: No MCP server answers there.
@@ -168,6 +174,8 @@ class Target:
         import httpx2  # noqa: PLC0415 - half a second that commands on local tools save
         from mcp import Client, MCPError  # noqa: PLC0415 - the same
         from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415 - the same
+
+        from failsoft.client.questions import answering  # noqa: PLC0415 - the same
 
         address = _address(self.url or "")
         token = self.token or os.environ.get(_TOKEN)
@@ -182,13 +190,15 @@ class Target:
             hooks = {"response": [note]}  # the SDK's own error does not contain the status
             async with (
                 httpx2.AsyncClient(headers=headers, timeout=limits, follow_redirects=True, event_hooks=hooks) as http,
-                Client(streamable_http_client(address, http_client=http)) as client,
+                Client(
+                    streamable_http_client(address, http_client=http), elicitation_callback=answering(on_question)
+                ) as client,
             ):
                 return await question(client)
 
         try:
             return asyncio.run(asked())
-        except BaseException as raised:
+        except BaseException as raised:  # noqa: BLE001 - it is raised again, as what it means
             error = raised
             while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
                 error = error.exceptions[0]
@@ -199,7 +209,7 @@ class Target:
                 elif isinstance(error, (MCPError, httpx2.HTTPError, OSError)):
                     cause = f"{type(error).__name__}: {bounded(str(error))}"
                     error = Unavailable(message=f"No MCP server answers at {address} ({cause}).")
-            raise error from raised
+            raise error from (raised if raised is not error else raised.__cause__)
 
 
 async def audited(operation: str, *, tool: str = "", log: Path | None = None, **about: Any) -> None:

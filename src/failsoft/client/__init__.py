@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from failsoft.client.client import Client
+from failsoft.client.questions import OnQuestion
 
-__all__ = ["Client"]
+__all__ = ["Client", "OnQuestion"]

@@ -14,6 +14,7 @@ from mcp import Client as SdkClient
 
 from failsoft.client.answers import data_in, failure_in, read_answer, stop_reason_of, without_advice
 from failsoft.client.faults import all_pages, fault_from, is_closed, not_connected
+from failsoft.client.questions import OnQuestion, answering
 from failsoft.client.targets import name_of, transport_to
 from failsoft.framework.call.rerun import Facts, why_not_rerun
 from failsoft.framework.call.time_limits import BUDGET_KEY, current_budget, running_call
@@ -37,6 +38,8 @@ class Client:
         patience_s: The longest wait before a repeat, in seconds.
         connect_timeout_s: The limit for the start of the server and the first exchange with it, in seconds.
         mode: How the protocol's era is negotiated: `auto`, `legacy`, or a version.
+        on_question: Answers questions of the server to a person, see `OnQuestion`; without it nobody can be asked. The
+            time of a call with `timeout_s` goes on meanwhile.
 
     Raises:
         ToolError: From `call`: what the server answered, with its code, category, advice, effect, next step and
@@ -52,6 +55,7 @@ class Client:
         patience_s: float = 30.0,
         connect_timeout_s: float = 60.0,
         mode: str = "auto",
+        on_question: OnQuestion | None = None,
     ) -> None:
         if attempts < 1:
             msg = f"attempts counts the first run, so it is at least 1, not {attempts}"
@@ -62,7 +66,7 @@ class Client:
         self._attempts = attempts
         self._patience_s = patience_s
         self._connect_timeout_s = connect_timeout_s
-        self._mode = mode
+        self._options: dict[str, Any] = {"mode": mode, "cache": None, "elicitation_callback": answering(on_question)}
         self._stack = AsyncExitStack()
         self._client: SdkClient | None = None
         self._is_lost = False
@@ -74,7 +78,7 @@ class Client:
         limit = asyncio.timeout(self._connect_timeout_s)
         try:
             async with limit:
-                self._client = await self._stack.enter_async_context(SdkClient(transport, mode=self._mode, cache=None))
+                self._client = await self._stack.enter_async_context(SdkClient(transport, **self._options))
         except BaseException as error:
             await self._stack.aclose()
             if limit.expired():

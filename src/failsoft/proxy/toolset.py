@@ -43,7 +43,7 @@ class ProxyRequest:
     session: ServerSession
     meta: Mapping[str, Any]
     progress: ProgressReporter | None
-    asked: Mapping[str, Any] | None = None
+    asked: dict[str, Any] | None = None
     """The upstream's result that was put as a question, whose answer this request brings."""
     answered: Mapping[str, Any] = field(default_factory=dict)
     """Further parameters of `tools/call`: the answer, for every later run."""

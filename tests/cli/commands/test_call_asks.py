@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.server.processes import Served
 from tests.zygote import PYTHON
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
@@ -35,10 +36,13 @@ class Shelf(BaseTool):
 '''
 
 
-def call(folder: Path, typed: str | None, *words: str) -> dict[str, Any]:
+SHELVED = ("--app", "shelf:Shelf")
+
+
+def call(folder: Path, typed: str | None, *words: str, target: tuple[str, ...] = SHELVED) -> dict[str, Any]:
     """Return the answer to a call at a terminal on which something is typed; without one for None."""
     (folder / "shelf.py").write_text(SHELF)
-    command = [PYTHON, "-m", "failsoft", "call", *words, "--app", "shelf:Shelf"]
+    command = [PYTHON, "-m", "failsoft", "call", *words, *target]
     if typed is None:
         piped = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, check=False)
         return json.loads(piped.stdout)  # type: ignore[no-any-return]
@@ -71,3 +75,15 @@ def test_a_call_that_needs_consent_asks(tmp_path: Path, typed: str | None, code:
 )
 def test_an_argument_is_typed_or_chosen(tmp_path: Path, words: list[str], typed: str, found: str) -> None:
     assert call(tmp_path, typed, *words)["data"] == found
+
+
+def test_a_server_asks_the_person_at_the_terminal_of_its_caller(tmp_path: Path) -> None:
+    server = Served("http", "tools=asked")
+    try:
+        target = ("--url", server.wait_for("ready"))
+        answers = [call(tmp_path, typed, "buy", "what=tea", target=target) for typed in ("y\n", "n\n", None)]
+    finally:
+        server.close()
+    assert answers[0]["data"] == "tea"
+    assert [answer["error"]["code"] for answer in answers[1:]] == ["APPROVAL_REQUIRED"] * 2
+    assert ["did not allow" in answer["error"]["message"] for answer in answers[1:]] == [True, False]

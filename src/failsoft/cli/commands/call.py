@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from failsoft.cli.arguments import from_json, from_words
-from failsoft.cli.asking import person_at_terminal
+from failsoft.cli.asking import answers_at_terminal, person_at_terminal
 from failsoft.cli.errors import ExitCode, missing, usage
 from failsoft.cli.options import App, Root, Token, Url, beginning, complete_toolsets
 from failsoft.cli.screen import Screen, divert_output, is_terminal, waiting
@@ -84,7 +84,9 @@ def call(  # noqa: PLR0913 - what a call may be given
     target = Target(toolset or (), app, url=url, token=token, root=root, command=command)
     given = {} if as_json is None else from_json(_standard_input() if as_json == "-" else as_json, operation)
     if url is not None:
-        answered, has_failed = target.ask(partial(_call_remote, url, operation, given, arguments or ()))
+        on_question = answers_at_terminal()
+        calling = partial(_call_remote, url, operation, given, arguments or (), may_ask=on_question is not None)
+        answered, has_failed = target.ask(calling, on_question=on_question)
         Screen().json(answered, compact=compact)
         if has_failed:
             raise typer.Exit(ExitCode.FAILED)
@@ -190,7 +192,7 @@ async def _run(tools: Sequence[BaseTool], operation: str, arguments: Mapping[str
 
 
 async def _call_remote(
-    url: str, operation: str, arguments: Mapping[str, Any], words: Sequence[str], client: Client
+    url: str, operation: str, arguments: Mapping[str, Any], words: Sequence[str], client: Client, *, may_ask: bool
 ) -> tuple[dict[str, Any], bool]:
     """Return a server's answer to a call as JSON, and whether it is a failure.
 
@@ -202,7 +204,7 @@ async def _call_remote(
         command, listing = f"failsoft call {{}} --url {url}", f"failsoft tools --url {url}"
         raise missing(kind="tool", name=operation, known=list(known), command=command, listing=listing)
     given = {**arguments, **from_words(words, known[operation].input_schema)}
-    with waiting(operation) as show:
+    with waiting(operation, is_shown=not may_ask) as show:  # as in a call here
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
             show(progress, total, message)

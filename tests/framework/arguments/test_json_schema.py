@@ -115,6 +115,7 @@ REFUSED: list[tuple[dict[str, Any], set[tuple[str, str]]]] = [
     ({"query": "ab", "limit": True}, {("limit", "type")}),
     ({"query": "ab", "limit": 0}, {("limit", "range")}),
     ({"query": "ab", "mode": "fats"}, {("mode", "enum")}),
+    ({"query": "ab", "mode": 10**400}, {("mode", "enum")}),
     ({"query": "ab", "day": "31.1."}, {("day", "format")}),
     ({"query": "ab", "tags": ["a", 1]}, {("tags.1", "type")}),
     ({"query": "ab", "tags": ["a", "a"]}, {("tags", "value")}),

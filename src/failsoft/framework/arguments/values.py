@@ -95,7 +95,7 @@ def unique_key(value: Any) -> Any:
         return ("array", *map(unique_key, value))
     if isinstance(value, Mapping):
         return ("object", frozenset([(str(name), unique_key(item)) for name, item in value.items()]))
-    if isinstance(value, (int, float)) and abs(value) >= _HASHED_ALIKE and math.isfinite(value):
+    if isinstance(value, (int, float)) and _HASHED_ALIKE <= abs(value) < math.inf:
         return ("number", hex(int(value)))
     return value if value.__hash__ is not None else id(value)
 

@@ -27,15 +27,15 @@ class NotOurs(Exception):
 
 
 class Expired(NotOurs):
-    """A sealed text would be accepted, were it not too late.
+    """A sealed text would be accepted, were it not too late; its one argument is what was sealed."""
 
-    Args:
-        claims: What was sealed.
-    """
+    def __str__(self) -> str:
+        return "it has expired"
 
-    def __init__(self, claims: dict[str, Any]) -> None:
-        super().__init__("it has expired")
-        self.claims = claims
+    @property
+    def claims(self) -> dict[str, Any]:
+        """What was sealed."""
+        return self.args[0]  # type: ignore[no-any-return]  # raised with claims only
 
 
 class Seal:

@@ -105,12 +105,12 @@ def test_a_cancelled_command_leaves_no_descriptor_open(site: Site, loop: str) ->
 
 
 def descriptors() -> set[str]:
-    """Return the pipes of this process."""
+    """Return the pipes of this process, and what tells it of the end of another."""
     found = set()
     for descriptor in Path("/proc/self/fd").iterdir():
         with suppress(OSError):
             found.add(str(descriptor.readlink()))
-    return {target for target in found if target.startswith("pipe:")}
+    return {target for target in found if target.startswith(("pipe:", "pidfd:", "anon_inode:[pidfd]"))}
 
 
 def come_true(condition: Callable[[], Any]) -> None:

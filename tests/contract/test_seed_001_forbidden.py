@@ -159,6 +159,8 @@ ALLOWED: dict[str, dict[Finding, str]] = {
         ("client/stdio.py", "_ended_after_this_process"): "only the end of a killed process needs it",
         ("proxy/clients.py", "Front.notify"): "a notification is a courtesy; the client asks again when it needs to",
         ("server/http/admission.py", "AdmissionMiddleware._counted"): "the client has disconnected",
+        ("server/http/backchannel.py", "Backchannel._wait"): "the answer may still come to this process",
+        ("server/http/backchannel.py", "Backchannel.deliver"): "the call that asked fails, not the one that answers",
         (
             "server/stdio_streams.py",
             "StdinReader._read",

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
+import mcp_types as types
 from mcp.server import ServerRequestContext
+from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 
 from failsoft.client.answers import from_json, to_json
@@ -15,11 +17,13 @@ from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.answer.result import Result, schema_digest
 from failsoft.framework.arguments.json_schema import JsonSchema, JsonSchemaArguments
 from failsoft.framework.arguments.signature import read_parameters
+from failsoft.framework.asking.waiting import standing_still
 from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import BoundOperation, Toolbox
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.operation import CONTEXTS, Interface, Operation
 from failsoft.framework.call.runtime import Runtime
+from failsoft.framework.call.time_limits import running_call
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import BadOutput
 from failsoft.framework.events import Arguments
@@ -145,6 +149,8 @@ class ForeignTools(BaseTool):
             run: Runs the tool.
         """
         facts: Any = {} if request is None else {**telemetry.ids_of(request), "meta": request.meta or {}}
+        if request is not None and request.session.can_send_request:
+            _let_think(request.session)
         scope = ForeignScope(principal=principal_of(request), toolbox=self._toolbox, run=run, **facts)
         response = await operation.call(arguments, scope)
         telemetry.describe_call(response)
@@ -154,6 +160,20 @@ class ForeignTools(BaseTool):
         """Remove all tools except those with these names."""
         for name in self._operations.keys() - names:
             del self._operations[name]
+
+
+def _let_think(session: ServerSession) -> None:
+    """Make the time of a call stand still while its tool asks the person through the session of the request."""
+    put: Any = session.send_request
+
+    async def send_request(request: types.ServerRequest, *args: Any, **options: Any) -> Any:
+        call = running_call()
+        if call is None or not isinstance(request, types.ElicitRequest):
+            return await put(request, *args, **options)
+        with standing_still(call):
+            return await put(request, *args, **options)
+
+    session.send_request = send_request  # type: ignore[method-assign]  # the SDK makes a session for each request
 
 
 class _OwnTools(Toolbox):

@@ -57,7 +57,7 @@ class Questions:
         self._server = server
         self._front = front
         self._calls: list[Call] = []
-        self._question: Question | None = None
+        self._asking_for: Call | None = None
 
     @contextmanager
     def during(self, call: Call) -> Iterator[None]:
@@ -67,8 +67,7 @@ class Questions:
             yield
         finally:
             self._calls.remove(call)
-            asked = asked_in(call)
-            if asked is not None and asked.question is self._question:
+            if self._asking_for is call and (asked := asked_in(call)) is not None:
                 asked.stop()
 
     async def elicit(self, _ctx: Any, params: Any) -> types.ElicitResult | types.ErrorData:
@@ -82,7 +81,7 @@ class Questions:
             self._log(str(refused))
             return _DECLINED
         try:
-            self._question = question
+            self._asking_for = self._calls[0]
             answer = await ask(self._calls[0], question)
         except AwaitingAnswer:  # the upstream waits here, and cannot be asked to wait for another request
             answer = None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -22,14 +23,12 @@ class Asked:
     """The question of a call, and the time during which it stood still for it, on the event loop's clock.
 
     Args:
-        question: What was asked.
-        began: When.
+        began: When it was asked.
         ended: When an answer came, or was no longer waited for.
         limit: What ends the wait.
         looks: Called when it has ended, by time limits that came meanwhile.
     """
 
-    question: Question
     began: float
     ended: float = math.inf
     limit: asyncio.Timeout | None = None
@@ -39,6 +38,17 @@ class Asked:
         """Wait no longer: the client has left."""
         if self.limit is not None and self.ended == math.inf:
             self.limit.reschedule(self.began)
+
+    def end(self, calls: Iterable[Call], since: float) -> None:
+        """Let the time go on for these calls, which has stood still since then."""
+        if self.ended < math.inf:
+            return
+        self.ended = asyncio.get_running_loop().time()
+        for one in calls:
+            if one.deadline is not None:
+                one.deadline += self.ended - since
+        for look in self.looks:
+            look()
 
 
 def around(call: Call) -> Iterator[Call]:
@@ -102,10 +112,10 @@ async def ask(call: Call, question: Question) -> Answer | None:
         return None
     calls = list(around(call))
     loop = asyncio.get_running_loop()
-    calls[-1].asked = asked = Asked(question, loop.time())
+    calls[-1].asked = asked = Asked(loop.time())
     notice = loop.call_soon(logs.log_asked, call, question)  # an answer that is there at once was asked for before
     try:
-        answer = await _answered(call, asked, put)
+        answer = await _answered(call, asked, put(question))
     except AwaitingAnswer:
         if not all(may_start_over(one, calls) for one in calls):
             return None
@@ -113,12 +123,7 @@ async def ask(call: Call, question: Question) -> Answer | None:
         raise
     finally:
         notice.cancel()
-        asked.ended = loop.time()
-        for one in calls:
-            if one.deadline is not None:
-                one.deadline += asked.ended - asked.began
-        for look in asked.looks:
-            look()
+        asked.end(calls, asked.began)
     who = answer.by or (None if call.principal is None else redact_principal(call.principal))
     fields = question.schema["properties"]
     content = {name: value for name, value in answer.content.items() if name in fields}  # what was not asked is nothing
@@ -130,11 +135,27 @@ async def ask(call: Call, question: Question) -> Answer | None:
     return answer
 
 
-async def _answered(call: Call, asked: Asked, put: Ask) -> Answer:
+@contextmanager
+def standing_still(call: Call) -> Iterator[None]:
+    """Make the time of a call stand still while its handler asks by its own means, as long as a person may take."""
+    calls, loop = list(around(call)), asyncio.get_running_loop()
+    before: Asked | None = getattr(calls[-1], "asked", None)
+    stood_s = 0.0 if before is None else before.ended - before.began
+    began = loop.time()
+    calls[-1].asked = asked = Asked(began - stood_s)
+    over = loop.call_later(call.bound.settings.ask_timeout_s, asked.end, calls, began)
+    try:
+        yield
+    finally:
+        over.cancel()
+        asked.end(calls, began)
+
+
+async def _answered(call: Call, asked: Asked, answer: Awaitable[Answer]) -> Answer:
     """Wait for the answer; a question that cannot be delivered is unanswered."""
     try:
         async with asyncio.timeout(call.bound.settings.ask_timeout_s) as asked.limit:
-            return await put(asked.question)
+            return await answer
     except TimeoutError:
         return Answer("unanswered")
     except BaseException as broken:

@@ -69,5 +69,5 @@ def test_two_breakers_of_one_dependency_with_other_options_name_both_operations(
     second = HANDLER.replace("look", "peek")
     breakers = [f'    @operation(recovery=[CircuitBreaker(dependency="x", open_s={number})])\n' for number in (1, 9)]
     module.write_text(HEAD + breakers[0] + HANDLER + breakers[1] + second)
-    with pytest.raises(ConfigurationError, match=r"'shelf.look' and 'shelf.peek' .* different options: open_s"):
+    with pytest.raises(ConfigurationError, match=r"'shelf.look' and 'shelf.peek' .* different options \(open_s\)"):
         mcp_server(load_app(f"{module}:Shelf"))

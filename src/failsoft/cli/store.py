@@ -71,7 +71,7 @@ def with_store(work: Callable[[Backend, str], Awaitable[T]], url: str | None = N
             return await work(backend, prefix)
         except StoreLost as lost:
             raise ConfigurationError(
-                issue=f"the state store cannot be used: {_placed(lost, url)}",
+                issue=f"the state store cannot be used ({_placed(lost, url)})",
                 resolution=_REPAIRS[lost.fault],
             ) from lost
         finally:

@@ -69,7 +69,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.*-]*+")
 _FILE_NAME = re.compile(r"[\w.@+-][\w./@+#-]{0,199}", re.ASCII)
 _PLAIN = re.compile(r'[^`"\\\r\n]*(?:"[^`"\\\r\n]*"[^`"\\\r\n]*)*')
 _QUOTATION = re.compile(r'"(?:[^"`\\]|\\.)*"')
-_SENTENCE_END = re.compile(r"[.!?;:]\s+[^a-z0-9\s]")
+_SENTENCE_END = re.compile(r"""[.!?]\s+[^a-z0-9\s]|[;:]\s+(?!"[^"]*"|'[^']*')[^a-z0-9\s]""")
 
 
 def quoted(text: Any, limit: int = QUOTED_AT_MOST) -> str:

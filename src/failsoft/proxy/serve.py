@@ -46,7 +46,7 @@ class ProxySource:
         """Return a toolset for each upstream."""
         names = [target.name for target in self.targets]
         if len(set(names)) != len(names):
-            raise ConfigurationError(issue=f"two servers have one name: {', '.join(names)}")
+            raise ConfigurationError(issue=f"two servers have one name ({', '.join(names)})")
         front = Front(asks=self.asks)
         several = len(names) > 1
         tools = [

@@ -94,16 +94,16 @@ def from_file(path: Path) -> list[UpstreamTarget]:
         content = read_regular(path, _FILE_AT_MOST + 1)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise ConfigurationError(issue=f"{bounded(str(path))} cannot be read: {reason}") from error
+        raise ConfigurationError(issue=f"{bounded(str(path))} cannot be read ({reason})") from error
     if len(content) > _FILE_AT_MOST:
         raise ConfigurationError(issue=f"{path.name} has more than {_FILE_AT_MOST} bytes")
     try:
         tree = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise ConfigurationError(issue=f"{path.name} is not JSON: {bounded(str(error))}") from error
+        raise ConfigurationError(issue=f"{path.name} is not JSON ({bounded(str(error))})") from error
     servers = next((tree[key] for key in _SERVERS_KEYS if isinstance(tree, dict) and key in tree), None)
     if not isinstance(servers, dict) or not servers:
-        raise ConfigurationError(issue=f"{path.name} has no `mcpServers` with at least one server")
+        raise ConfigurationError(issue=f"{path.name} has no mcpServers with at least one server")
     targets = [_entry(_label(name), entry) for name, entry in servers.items() if not _is_disabled(entry)]
     if not targets:
         raise ConfigurationError(issue=f"every server of {path.name} is disabled")
@@ -152,7 +152,7 @@ def _entry(name: str, entry: Any) -> UpstreamTarget:
     command = entry.get("command")
     arguments = entry.get("args", [])
     if not isinstance(command, str) or not command or not isinstance(arguments, list):
-        raise ConfigurationError(issue=f"the server '{bounded(name)}' has neither a `command` with `args` nor a `url`")
+        raise ConfigurationError(issue=f"the server '{bounded(name)}' has neither a command with args nor a url")
     words = [_expanded(word, name) for word in (command, *arguments)]
     folder = entry.get("cwd")
     return UpstreamTarget(
@@ -166,7 +166,7 @@ def _entry(name: str, entry: Any) -> UpstreamTarget:
 def _strings(entry: Mapping[str, Any], key: str, server: str) -> dict[str, str]:
     given = entry.get(key) or {}
     if not isinstance(given, dict):
-        raise ConfigurationError(issue=f"`{key}` of the server '{bounded(server)}' is not an object")
+        raise ConfigurationError(issue=f"{key} of the server '{bounded(server)}' is not an object")
     return {name: _expanded(value, server) for name, value in given.items()}
 
 
@@ -192,7 +192,7 @@ def _expanded(value: Any, server: str) -> str:
 def _name(name: str) -> str:
     if _NAME.fullmatch(name) is None:
         raise ConfigurationError(
-            issue=f"'{bounded(name)}' cannot name a server: 1 to 40 letters, digits, `_`, `-` or `.`",
+            issue=f"'{bounded(name)}' cannot name a server: 1 to 40 letters, digits, underscores, hyphens or dots",
         )
     return name
 

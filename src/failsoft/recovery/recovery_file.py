@@ -71,7 +71,7 @@ def _tree(path: Path, name: str) -> dict[str, Any]:
         text = content.decode()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(
-            issue=f"{name} cannot be read: {type(error).__name__}", resolution="correct the path"
+            issue=f"{name} cannot be read ({type(error).__name__})", resolution="correct the path"
         ) from error
     if len(content) > _FILE_AT_MOST:
         raise ConfigurationError(issue=f"{name} has more than {_FILE_AT_MOST} bytes")
@@ -82,7 +82,7 @@ def _parsed(name: str, text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also of numbers with thousands of digits
-        raise ConfigurationError(issue=f"{name} is not valid TOML: {bounded(str(error))}") from error
+        raise ConfigurationError(issue=f"{name} is not valid TOML ({bounded(str(error))})") from error
 
 
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -215,11 +215,11 @@ class RecoveryConfiguration:
             if not isinstance(engine, RecoveryManager):
                 return _foreign(engine, sections), timeout_s
             return _Overlay(self._section("dependencies"), sections).applied(engine, place), timeout_s
-        except ValueError as error:
+        except ValueError as fault:
             raise ConfigurationError(
-                issue=f"the recovery of '{bound.name}' cannot be configured: {error} ({place})",
+                issue=f"the recovery of '{bound.name}' cannot be configured ({place}): {fault}",
                 resolution="correct the recovery configuration",
-            ) from error
+            ) from fault
 
     def check(self, tools: Sequence[BaseTool], *, are_all: bool) -> None:
         """See `RecoveryConfigurationPort`."""

@@ -100,7 +100,7 @@ def find(
         places.append(store_place(state))
     if not places:
         raise ConfigurationError(
-            issue=f"nothing to search in was named, and the store of `failsoft serve` is not at {default_file()}",
+            issue=f"nothing to search in was named, and the store of 'failsoft serve' is not at {default_file()}",
             resolution="name a log with --log, or an audit log with --audit",
         )
     with TemporaryDirectory() as folder:

@@ -158,7 +158,7 @@ def _state(plan: Plan) -> str:
 
 def _unknown(plan_hash: str, known: Sequence[str] = ()) -> NotFound:
     return missing(
-        kind="plan in this folder",
+        kind="plan",
         name=plan_hash,
         known=known,
         command="failsoft plans list {}",

@@ -305,6 +305,6 @@ def check_shared(chains: Mapping[BoundOperation, Chain]) -> None:
                 places = [f"'{item.tool_name}.{item.name}'" for item in (other, bound)]
                 raise ConfigurationError(
                     issue=f"the strategies '{name}' for the dependency '{dependency}' in {' and '.join(places)} are "
-                    f"one and have different options: {', '.join(differing)}",
+                    f"one and have different options ({', '.join(differing)})",
                     resolution="give them the same options, or other names of dependencies",
                 )

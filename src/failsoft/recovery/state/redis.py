@@ -326,7 +326,7 @@ def _checked(url: str) -> str:
     fault = _fault(usable)
     if fault:
         raise ConfigurationError(
-            issue=f"FAILSOFT_STATE_URL cannot be used: {fault}", resolution="give redis://host:6379/0, or unset it"
+            issue=f"FAILSOFT_STATE_URL cannot be used ({fault})", resolution="give redis://host:6379/0, or unset it"
         )
     return usable
 

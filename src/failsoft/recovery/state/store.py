@@ -77,7 +77,7 @@ class SharedStore(Companions):
             await self._backend.ping()
         except StoreLost as lost:
             raise ConfigurationError(
-                issue=f"the state store of FAILSOFT_STATE_URL cannot be used: {lost}",
+                issue=f"the state store of FAILSOFT_STATE_URL cannot be used ({lost})",
                 resolution="repair it, move it away (its records are then not known), or name another one",
             ) from lost
 

@@ -251,4 +251,4 @@ def bound_socket(host: str, port: int) -> Iterator[socket.socket]:
 def _refuse_address(host: str, port: int, error: OSError | OverflowError) -> NoReturn:
     reason = str(getattr(error, "strerror", None) or error)
     cause = OSError(getattr(error, "errno", None), reason)
-    raise ConfigurationError(issue=f"cannot listen on {host or 'every address'}, port {port}: {reason}") from cause
+    raise ConfigurationError(issue=f"cannot listen on {host or 'every address'}, port {port} ({reason})") from cause

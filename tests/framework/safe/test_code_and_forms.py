@@ -39,6 +39,9 @@ def test_a_token_of_grafana_is_hidden(token: str) -> None:
     assert token[5:] not in shown
 
 
+_RANDOM = "Kq7Vb2xR9mZt4WpLc8Yd3NfHs6JgTa5Ue1Bo"
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -54,13 +57,22 @@ def test_a_token_of_grafana_is_hidden(token: str) -> None:
         "job_8f14e45fceea167a5a36dedd4bea2543 has ended",
         "commit 8f14e45fceea167a5a36dedd4bea25438f14e45f",
         "auth:\n  rootUser: app\n",
+        "cookie = self.jar.get(name)",
+        "auth=disabled",
+        "last_password_change: 2026-02-01",
+        "Please reset your password: https://app.example.org/account",
+        "docker login -u ci --password-stdin registry.example.org",
+        "docker run -u 1000:1000 shop",
+        "psql -U app -p 5433 orders",
+        "msbuild /p:Configuration=Release",
+        f"nextPageToken: {_RANDOM}",
+        f"peer {_RANDOM} connected",
+        f"data:image/png;base64,iVBORw0KGgo{_RANDOM}/{_RANDOM}",
+        f"github.com/stretchr/testify v1.9.0 h1:{_RANDOM}/Rf3c=",
     ],
 )
 def test_a_line_with_words_of_secrets_and_none_of_them_stays(line: str) -> None:
     assert redact_text(line) == line
-
-
-_RANDOM = "Kq7Vb2xR9mZt4WpLc8Yd3NfHs6JgTa5Ue1Bo"
 
 
 @pytest.mark.parametrize(
@@ -93,6 +105,26 @@ _RANDOM = "Kq7Vb2xR9mZt4WpLc8Yd3NfHs6JgTa5Ue1Bo"
         ('Authorization: Digest username="bob", response="hunter2x"', "hunter2x"),
         (f"Authorization: GenieKey {_RANDOM}", _RANDOM),
         (f"refused: AWSAccessKeyId=x&Signature={_RANDOM[:28]}", _RANDOM[:28]),
+        ("NEO4J_AUTH=neo4j/hunter2x", "hunter2x"),
+        ("hapikey=6f1ed002-ab5e-4a5b-8b1c-0242ac120002", "6f1ed002"),
+        ("export WEATHER_APPID=8f14e45fceea167a5a36dedd4bea2543", "8f14e45f"),
+        ("app.secret_key = b'hunter2x'", "hunter2x"),
+        ('Config { token: Some("hunter2x"), retries: 3 }', "hunter2x"),
+        (
+            "password\n  Input should be longer [type=string_too_short, input_value='hunter2x', input_type=str]",
+            "hunter2x",
+        ),
+        (f"root:$6${_RANDOM[:16]}${_RANDOM}:19700:0:99999:7:::", _RANDOM),
+        (f"GET /callback?code={_RANDOM[:20]}&state={_RANDOM[20:]} HTTP/1.1", _RANDOM[:20]),
+        ("smbclient //nas/share -U ana%hunter2x", "hunter2x"),
+        ("xfreerdp /v:10.0.0.9 /u:ana /p:hunter2x", "hunter2x"),
+        ("rabbitmqctl add_user shop hunter2x", "hunter2x"),
+        ("snmpwalk -v3 -u bob -A other77 -X hunter2x h", "hunter2x"),
+        ("echo hunter2x | kinit ana", "hunter2x"),
+        ('ConvertTo-SecureString "hunter2x" -AsPlainText', "hunter2x"),
+        ('smtp.login("ana", "hunter2x")', "hunter2x"),
+        (f"Unseal 1: {_RANDOM[:20]}/{_RANDOM[20:]}+{_RANDOM[:9]}=", _RANDOM[:20]),
+        (f"Jenkins-Crumb: {_RANDOM}", _RANDOM),
     ],
 )
 def test_a_secret_is_hidden_by_what_stands_around_it(text: str, secret: str) -> None:

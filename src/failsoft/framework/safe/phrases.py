@@ -13,8 +13,9 @@ _QUOTED = r"""(?:"(?>(?:[^"\r\n\\]|\\.){1,1024})"|'(?>(?:[^'\r\n\\]|\\.){1,1024}
 _COMMAND = re.compile(
     r"((?<![\w.-])(?:(?:mysql|mariadb)[\w-]{0,16}|sshpass|7z[ar]?|(?:docker|podman)\slogin|redis-cli|ldap[a-z]{3,10})"
     r"\s(?:[^\n|;&]{0,300}?\s)?-(?:p\s?|[aw]\s)|\s-[uU]\s\S{1,100}\s(?:[^\n|;&]{0,100}?\s)?-[pP]\s"
-    r"|htpasswd\s-\w{0,4}b\w{0,4}\s\S{1,200}\s\S{1,100}\s|lftp\s-u\s[^\s,]{1,100},)"
-    rf"({_QUOTED}|[^\s\"'<]{{1,1024}}+)"
+    r"|snmp[a-z]{3,9}\s(?:[^\n|;&]{0,300}?\s)?-[AXc]\s|(?:add_user|change_password|http-basic\.\S{1,100})\s\S{1,100}\s"
+    r"|\s/user:\S{1,100}\s(?!/)|\s/p(?:ass(?:word)?)?:(?![^\s=]{1,100}=)|htpasswd\s-\w{0,4}b\w{0,4}\s\S{1,200}\s\S{1,100}\s|lftp\s-u\s[^\s,]{1,100},)"
+    rf"(?!\d{{1,5}}(?:\s|\Z))({_QUOTED}|[^\s\"'<]{{1,1024}}+)"
 )
 """Commands with a flag of one letter for a password."""
 _PIPED = re.compile(
@@ -24,6 +25,12 @@ _SQL = re.compile(rf"(?i)(\bidentified\s(?:with\s\S{{1,40}}\s)?by\s(?:password\s
 _ORACLE = re.compile(r"(oracle:\w{1,10}:[^/\s]{1,100}/)(?!<)([^@\s]{1,200})(?=@)")
 _BESIDE = re.compile(rf"""(?<!\w)([A-Za-z][\w.-]{{0,60}}+)(["']\s{{0,2}},\s{{0,3}}|\s{{1,3}})({_QUOTED})""", re.ASCII)
 """A name and a value that are arguments beside each other, or a phrase of SQL."""
+_LOGIN = re.compile(
+    rf"""(?i)((?:login|auth|credentials?|pdo)(?:\s?=\s?)?\((?:(?:{_QUOTED}),\s?){{1,2}})({_QUOTED})(?=\))"""
+)
+"""A call with a user's name and a password, after a host or not."""
+_FAULT = re.compile(rf"""(?m)(^([\w.]{{1,200}}+)\n\s{{1,4}}[^\n]{{1,300}}?\binput_value=)({_QUOTED})""", re.ASCII)
+"""What pydantic says of a field."""
 _SETTER = re.compile(
     rf"""(?i)(?<!\w)((?:set|with|network_?credential|basic_?auth)\w{{0,60}}+)(\((?:\s?{_QUOTED},)?\s?)({_QUOTED})""",
     re.ASCII,
@@ -47,8 +54,9 @@ _NAMED_VALUE = re.compile(
 
 def without_secrets_of_commands(text: str, lowered: str) -> str:
     """Return the text without the passwords that commands of shells and databases are given."""
-    if " -" in lowered or "|" in lowered:
+    if " -" in lowered or "|" in lowered or " /" in lowered or " http-" in lowered or "_user" in lowered:
         text = _COMMAND.sub(rf"\1{REDACTED}", _PIPED.sub(rf"\1{REDACTED}\3", text))
+        text = _COMMAND.sub(rf"\1{REDACTED}", text)  # a second flag of the same command
     if "identified" in lowered:
         text = _SQL.sub(rf"\1{REDACTED}", text)
     if "oracle:" in lowered:
@@ -59,11 +67,12 @@ def without_secrets_of_commands(text: str, lowered: str) -> str:
 def without_secrets_beside_names(text: str, lowered: str) -> str:
     """Return the text without values that follow the name of a secret and look like one."""
     if "value" in lowered or "name=" in lowered:
-        text = _NAMED_VALUE.sub(_without_named_value, text)
+        text = _FAULT.sub(_without_named_value, _NAMED_VALUE.sub(_without_named_value, text))
     text = _AFTER.sub(_without_random, text)
     text = _VARIABLE.sub(_without_argument, _DEVICE.sub(rf"\1{REDACTED}", text))
     if '"' in text or "'" in text:
-        text = _SETTER.sub(_without_argument, _BESIDE.sub(_without_argument, text))
+        text = _SETTER.sub(_without_argument, _LOGIN.sub(rf"\1{REDACTED}", text))
+        text = _BESIDE.sub(_without_argument, text)
     return text
 
 

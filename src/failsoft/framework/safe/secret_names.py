@@ -29,8 +29,14 @@ _SECRET_KEYS = frozenset(
 
 _OTHER_PASSES = frozenset({"pass", "bypass", "compass", "encompass", "overpass", "surpass", "trespass", "underpass"})
 
+_SECRET_ENDS = ("apikey", "pass", "passphrase", "passwd", "password", "secret", "token")
+"""Ends of words that are written as one: `hapikey`, `dbpassword`."""
+
 _SECRET_PAIRS = frozenset(
-    {("connection", "string"), ("conn", "string"), ("conn", "str"), ("connection", "url"), ("connection", "uri")}
+    {
+        *(("connection", "string"), ("conn", "string"), ("conn", "str"), ("connection", "url"), ("connection", "uri")),
+        ("secure", "string"),
+    }
 )
 
 _NO_SECRET_KEYS = frozenset(
@@ -46,14 +52,31 @@ _FACTS_ABOUT = frozenset(
     {
         *("at", "budget", "count", "endpoint", "expires", "expiry", "format", "hint", "id", "ids", "length", "limit"),
         *("max", "min", "name", "names", "policy", "remaining", "required", "rule", "ttl", "type", "uri", "url"),
-        *("usage", "used", "version", "path", "file", "error", "status", "valid", "enabled", "rotated"),
+        *("usage", "used", "version", "path", "file", "error", "status", "valid", "enabled", "rotated", "change"),
+        *("changed", "created", "method", "prefix", "reset", "stdin", "updated"),
     }
 )
 """Words after which a name is not a secret: `token_count`, `api_key_id`."""
 
+_MAY_BE_SECRET = frozenset({"appid", "auth", "session", "sid"})
+"""Last words of names whose values are secrets if they are random."""
+
 _PARAMETERS = frozenset(
     (word,)
-    for word in ("key", "sig", "signature", "code", "sas", "hmac", "pin", "sid", "session", "assertion", "appid")
+    for word in (
+        "key",
+        "sig",
+        "signature",
+        "code",
+        "sas",
+        "hmac",
+        "pin",
+        "sid",
+        "session",
+        "assertion",
+        "appid",
+        "state",
+    )
 )
 """Query parameters that hold secrets, though their names are ordinary words elsewhere."""
 
@@ -76,8 +99,8 @@ def is_secret_name(name: str) -> bool:
         return True
     if len(words) > 1 and words[-1] in {"pass", "signature"}:
         return True
-    is_pass = words[-1].endswith("pass") and words[-1] not in _OTHER_PASSES
-    return is_pass or any(after in {"key", "keys"} and before in _SECRET_KEYS for before, after in pairs)
+    ends_so = words[-1].endswith(_SECRET_ENDS) and words[-1] not in _OTHER_PASSES
+    return ends_so or any(after in {"key", "keys"} and before in _SECRET_KEYS for before, after in pairs)
 
 
 @lru_cache(maxsize=1_024)
@@ -87,10 +110,12 @@ def is_secret_parameter(name: str) -> bool:
     return is_secret_name(name) or (bool(words) and (words in _PARAMETERS or _is_signed(words)))
 
 
-def is_name_of_key(name: str) -> bool:
-    """Return whether a name ends in `key`, and may be that of a secret: `ADMIN_KEY`, but not `cache_key`."""
+def may_be_secret_name(name: str) -> bool:
+    """Return whether a random value of this name is a secret: `ADMIN_KEY`, `session`, but not `cache_key`."""
     words = words_of(name[:NAME_AT_MOST])
-    return len(words) > 1 and words[-1] == "key" and words[-2] not in _NO_SECRET_KEYS
+    if words[-1:] == ("key",):
+        return len(words) > 1 and words[-2] not in _NO_SECRET_KEYS
+    return not _MAY_BE_SECRET.isdisjoint(words[-1:])
 
 
 def _is_signed(words: tuple[str, ...]) -> bool:

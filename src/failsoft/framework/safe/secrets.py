@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from failsoft.framework.safe.phrases import is_mixed, without_secrets_beside_names, without_secrets_of_commands
-from failsoft.framework.safe.secret_names import is_name_of_key, is_secret_name, is_secret_parameter, words_of
+from failsoft.framework.safe.secret_names import is_secret_name, is_secret_parameter, may_be_secret_name, words_of
 from failsoft.framework.safe.tokens import REDACTED, TOKEN, may_have_tokens, without_known_tokens, without_random_tokens
 
 _NEEDLES = (
@@ -16,9 +16,15 @@ _NEEDLES = (
     ("k", ("key", "token", "cookie", "psk", "webhook")),
     ("w", ("pw", "jwt")),
     ("v", ("cvv", "cvc")),
-    ("-", (" -u", " -p", " -a ", " -w ")),
-    ("|", ("sudo",)),
-    ("y", ("identified", "crumb")),
+    ("-", (" -u", " -p", " -a ", " -w ", " -x ", "http-basic", "-securestring")),
+    ("|", ("sudo", "kinit", " login")),
+    ("/", (" /p:", " /user:")),
+    ("_", ("_user",)),
+    ("d", ("identified",)),
+    ("m", ("crumb",)),
+    ("(", ("login(", "pdo(")),
+    ("=", ("session=", "appid=")),
+    ("&", ("code=", "sid=", "sig=", "state=")),
     ("@", ("oracle:",)),
 )
 """Substrings of which one is in every text with a secret, a URL apart, each after a character that it contains.
@@ -28,7 +34,7 @@ To look for a single character takes a third of the time.
 
 _MARK = re.compile(r"""[\s=:<"']|hook|telegram""")
 """What is in every text with a secret that is no token: a single word, such as a name or a path, mostly has none."""
-_IN_NAMES = re.compile("|".join([needle for _, needles in _NEEDLES for needle in needles]))
+_IN_NAMES = re.compile("|".join([re.escape(needle) for _, needles in _NEEDLES for needle in needles]))
 _URL = re.compile(r"(?<![A-Za-z0-9+.-])([A-Za-z][A-Za-z0-9+.-]{1,30})://([^\s\"'<>`\\]{1,4096})")
 _QUERY = re.compile(r"([?&#;])([A-Za-z0-9_.~%-]{1,80})=([^&#;\s\"'<>]{1,4096}+)")
 
@@ -45,7 +51,7 @@ _SCHEMES = r"(?:basic|bearer|digest|negotiate|token|apikey|aws4-hmac-sha256)"
 
 _HEADER = re.compile(
     rf"""(?i)(?<![A-Za-z0-9_-])((?:proxy-)?authorization|(?:set-)?cookie)(["']?\s{{0,4}}[:=]\s{{0,4}}["']?)"""
-    rf"""(?!<redacted>|{_ATTRIBUTE}(?:[\s,)]|\Z))((?:digest|aws4-hmac-sha256)\s[^\r\n]{{1,4096}}+|{_SCHEMES}\s[^\r\n"']{{1,4096}}+|[\w-]{{1,30}}\s[\w.~+/=-]{{16,4096}}+|[^\s=;"']{{1,200}}=[^\r\n"']{{1,4096}}+|[^\s"',;]{{8,4096}}+)"""
+    rf"""(?!<redacted>|{_ATTRIBUTE}(?:[\s,()]|\Z))((?:digest|aws4-hmac-sha256)\s[^\r\n]{{1,4096}}+|{_SCHEMES}\s[^\r\n"']{{1,4096}}+|[\w-]{{1,30}}\s[\w.~+/=-]{{16,4096}}+|[^\s=;"']{{1,200}}=[^\r\n"']{{1,4096}}+|[^\s"',;]{{8,4096}}+)"""
 )
 
 _BEARER = re.compile(
@@ -54,7 +60,7 @@ _BEARER = re.compile(
 
 _NAME = re.compile(
     r"""(?<![\w.-])([-_]{0,2}[A-Za-z0-9][\w.-]{0,60}+(?:\s(?:key|token|password|secret|string)(?=["']?\s?[:=]|\t|\sis:?\s))?)"""
-    r"""(\\{0,3}["']?)([ \t]{0,16}(?:=>|=(?!=)|:)[ \t]{0,16}|\t{1,3}|\sis:?\s{1,3})""",
+    r"""(\\{0,3}["']?)([ \t]{0,16}(?:=>|=(?!=)|:)[ \t]{0,16}(?:b(?=["'])|Some\((?="))?|\t{1,3}|\sis:?\s{1,3})""",
     re.ASCII,
 )
 
@@ -73,7 +79,11 @@ _NETRC = re.compile(
     r"password\s{1,9})(?!<)\S{1,1024}+"
 )
 
-_CURL_USER = re.compile(r"""(?<!\S)(-u|--user)([\s=]{1,2}["']?)([^\s:"'<]{1,100}+):(?!<|//)([^\s"']{1,1024}+)""")
+_USER = re.compile(
+    r"""(?<!\S)(-[uU]|-a(?=\s[\w.@-]{1,100}:(?=\D{0,60}\d))|--user)([\s=]{1,2}["']?)([^\s:%"'<]{1,100}+)([:%])"""
+    r"""(?!<|//|\$|\d{1,9}(?:\s|\Z))([^\s"']{1,1024}+)"""
+)
+"""A user's name and a password, as curl, httpie and Samba take them; not a user and a group."""
 
 _PROSE = frozenset(
     {
@@ -94,6 +104,13 @@ _PROSE = frozenset(
             "bool",
             "secretstr",
             "await",
+            "present",
+            "absent",
+            "disabled",
+            "enabled",
+            "include",
+            "omit",
+            "same-origin",
         ),
     }
 )
@@ -132,8 +149,8 @@ def _by_structure(text: str, lowered: str) -> str:
     text = without_secrets_of_commands(_without_secrets_of_requests(text, lowered), lowered)
     if "password" in lowered and ("machine" in lowered or "default" in lowered):
         text = _NETRC.sub(rf"\1{REDACTED}", text)
-    if " -u" in lowered or "--user" in lowered:
-        text = _CURL_USER.sub(rf"\1\2\3:{REDACTED}", text)
+    if " -u" in lowered or " -a " in lowered or "--user" in lowered:
+        text = _USER.sub(rf"\1\2\3\4{REDACTED}", text)
     if _IN_NAMES.search(lowered) is None:
         return text
     if "</" in text:
@@ -212,15 +229,20 @@ def _without_pairs(text: str) -> str:
     while (name := _NAME.search(text, place)) is not None:
         place = name.end()
         is_secret = is_secret_name(name[1])
-        if not is_secret and not is_name_of_key(name[1]):
+        if not is_secret and not may_be_secret_name(name[1]):
             continue
         value = _VALUE.match(text, place)
-        if not is_secret and (value is None or _RANDOM_KEY.fullmatch(value[0].strip("\"'")) is None):
+        if not is_secret and (value is None or not _is_random_key(name[1], value[0].strip("\"'"))):
             continue
         if value is not None and _is_value(name, value[0], text[value.end() : value.end() + 12]):
             kept += (text[done:place], REDACTED)
             done = place = value.end()
     return "".join((*kept, text[done:]))
+
+
+def _is_random_key(name: str, value: str) -> bool:
+    """Return whether the value of a name that may be that of a secret looks like one."""
+    return _RANDOM_KEY.fullmatch(value) is not None or (name.lower().endswith("_auth") and is_mixed(value))
 
 
 def _is_same_name(name: str, value: str) -> bool:
@@ -232,9 +254,11 @@ def _is_same_name(name: str, value: str) -> bool:
 
 
 def _is_code(name: str, value: str, bare: str, rest: str) -> bool:
-    """Return whether the value is a variable, a type, a placeholder or a flag."""
+    """Return whether the value is a variable, a type, a placeholder, a flag or an address."""
     if len(bare) < _SHORTEST or bare.startswith(_MASKED) or _SHELL.fullmatch(bare):
         return True
+    if bare.startswith(("http://", "https://")) and {"webhook", "dsn"}.isdisjoint(words_of(name)):
+        return True  # its own secrets are hidden already
     is_type = rest.startswith(" | ") and bare.isidentifier()
     return is_type or _IS_ATTRIBUTE.fullmatch(value) is not None or _is_same_name(name, value)  # `self.token = token`
 

@@ -114,6 +114,14 @@ def missing(*, kind: str, name: str, known: Sequence[str], command: str, listing
     return NotFound(message=message + shown, operator_hint=listing)
 
 
+def unreadable(error: OSError) -> ConfigurationError:
+    """Return the error for a file of an audit log that cannot be read."""
+    return ConfigurationError(
+        issue=f"the audit log cannot be read: {bounded(str(error.filename))}: {error.strerror or error}",
+        resolution="put the file that the server wrote in its place, or move it away",
+    )
+
+
 def typed(error: BaseException) -> ToolError:
     """Return the typed error for an exception that ended a command.
 

@@ -8,6 +8,7 @@ that ignore case.
 
 from __future__ import annotations
 
+import errno
 import grp
 import os
 import pwd
@@ -189,8 +190,7 @@ def opened_regular(file: Path, flags: int = os.O_RDONLY) -> int:
     descriptor = os.open(file, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o600)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        msg = "not a regular file"
-        raise OSError(msg)
+        raise OSError(errno.EINVAL, "it is not a regular file", str(file))
     return descriptor
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors import ExitCode, audit_entries as entries, default_head
+from tests.doors import ExitCode, NotWritten, audit_entries as entries, default_head
 from tests.framework.audit.parts import fact, log_file, on_disk, seconds, write
 
 KEY = "a key of sixteen characters"
@@ -144,8 +144,33 @@ def test_a_log_whose_head_is_gone_goes_on_once_its_loss_is_accepted(inside, log)
 
 def test_a_fifo_in_place_of_the_head_is_no_reason_to_wait(inside, log):
     default_head(log).unlink()
-    os.mkfifo(default_head(log))
-    assert inside("audit", "verify", "audit-log.jsonl").code == ExitCode.FAILED
+    os.mkfifo(default_head(log), 0o600)
+    ran = inside("audit", "verify", "audit-log.jsonl")
+    assert ran.code == ExitCode.FAILED
+    assert "it is not a regular file" in ran.out
+
+
+@pytest.mark.parametrize("command", [("verify",), ("find", "id-2")])
+def test_a_fifo_in_place_of_a_rotated_file_is_named(inside, log, command):
+    os.mkfifo(log.with_name(f"{log.name}.000000000001"))
+    ran = inside("audit", *command, log.name)
+    assert (ran.code, f"{log.name}.000000000001: it is not a regular file" in ran.err) == (ExitCode.CONFIGURATION, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "code"), [(("verify",), ExitCode.FAILED), (("find", "id"), ExitCode.CONFIGURATION)]
+)
+def test_a_line_without_end_is_not_read_whole(inside, log, command, code):
+    os.truncate(log, 1 << 31)
+    ran = inside("audit", *command, log.name)
+    assert (ran.code, "it is longer than any line of a log" in ran.out + ran.err) == (code, True)
+
+
+def test_a_line_without_end_is_not_dropped_by_a_writer(log):
+    os.truncate(log, 1 << 25)
+    with pytest.raises(NotWritten, match="longer than any line"):
+        write(log, 4)
+    assert log.stat().st_size == 1 << 25
 
 
 def test_a_sealed_log_needs_its_key_and_its_head(inside, folder):

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from failsoft.cli.errors import ExitCode, usage
+from failsoft.cli.errors import ExitCode, unreadable, usage
 from failsoft.cli.options import AsJson
 from failsoft.cli.screen import Screen, counted
 from failsoft.cli.store import warn_of_misspelt_variables
@@ -110,7 +110,10 @@ def find(
 ) -> None:
     """Show the entry of an audit log that has an error id."""
     log = _log(path, Settings.load())
-    found = entries_with(log, error_id.strip())
+    try:
+        found = entries_with(log, error_id.strip())
+    except OSError as error:
+        raise unreadable(error) from None
     if not found:
         raise NotFound(message=f"The audit log has no entry with the error id '{bounded(error_id)}'.")
     for entry in found:
@@ -134,11 +137,14 @@ def _verdict(log: Path, settings: Settings, original: Path | None = None) -> Ver
     if original is not None and (kept is None or str(kept) == STATE):
         kept = default_head(original)
     given = settings.audit_key
-    return verify_log(
-        log,
-        key=given.get_secret_value().encode() if given else partial(key_from, settings.audit_key_file, make=False),
-        head_path=None if kept is None or str(kept) == STATE else kept,
-    )
+    try:
+        return verify_log(
+            log,
+            key=given.get_secret_value().encode() if given else partial(key_from, settings.audit_key_file, make=False),
+            head_path=None if kept is None or str(kept) == STATE else kept,
+        )
+    except OSError as error:
+        raise unreadable(error) from None
 
 
 def _trail(log: Path, settings: Settings) -> AuditLog:

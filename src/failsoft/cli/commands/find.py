@@ -14,7 +14,7 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from failsoft.cli.errors import usage
+from failsoft.cli.errors import unreadable, usage
 from failsoft.cli.options import AsJson
 from failsoft.cli.screen import Screen
 from failsoft.cli.store import store_place, with_store
@@ -153,7 +153,10 @@ def _recorded(ids: set[str], logs: Sequence[Path], audits: Sequence[Path]) -> It
     for path in audits:
         if not path.is_file() and not segments(path):
             raise NotFound(message=f"There is no audit log at '{bounded(str(path))}'.")
-        yield from ((path, entry) for entry in audit_entries(path))
+        try:
+            yield from ((path, entry) for entry in audit_entries(path))
+        except OSError as error:
+            raise unreadable(error) from None
 
 
 def _rereadable(path: Path, folder: Path) -> Path:

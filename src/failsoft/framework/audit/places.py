@@ -47,6 +47,7 @@ _REASONS = {
     errno.EISDIR: "it is a folder",
     errno.ELOOP: "it is a link",
     errno.EIO: "the disk has failed",
+    errno.EINVAL: "it is not a regular file",
 }
 
 

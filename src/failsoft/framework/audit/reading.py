@@ -5,6 +5,7 @@ A full file is renamed to its name plus the number of its last entry, so that na
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -16,9 +17,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from failsoft.framework.audit.chain import BEGINNING, BadLine, Head, Seal, checkpoint_ends, follow
+from failsoft.framework.files import opened_regular
 
 _DIGITS = 12
 _BLOCK = 1 << 20
+_LINE_AT_MOST = 1 << 24
+_TOO_LONG = "it is longer than any line of a log"
 _TAIL_BLOCK = 65_536
 _ANOTHER = "its hash differs from that of the recorded head"
 
@@ -42,10 +46,17 @@ def entries(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the entries of a log in order, including rotated files, without checking them.
 
     Lines that are not JSON objects are skipped; `verify` reports them.
+
+    Raises:
+        OSError: A file cannot be read, is not a regular file, or has a line that is too long.
     """
     for file in [*segments(path), *([path] if path.exists() else [])]:
-        with file.open("rb") as stream:
-            yield from (entry for line in stream if (entry := _parsed(line)) is not None)
+        with os.fdopen(opened_regular(file), "rb") as stream:
+            while line := stream.readline(_LINE_AT_MOST):
+                if len(line) == _LINE_AT_MOST:
+                    raise OSError(errno.EINVAL, _TOO_LONG, str(file))
+                if (entry := _parsed(line)) is not None:
+                    yield entry
 
 
 def find(path: Path, error_id: str) -> list[dict[str, Any]]:
@@ -84,21 +95,21 @@ def _backwards(path: Path) -> Iterator[bytes]:
     """Yield the lines of a log, last first; the current file is opened before rotated ones are listed."""
     with ExitStack() as held:
         try:
-            current = [held.enter_context(path.open("rb"))]
+            current = [held.enter_context(os.fdopen(opened_regular(path), "rb"))]
         except FileNotFoundError:
             current = []
         aside = reversed(segments(path))
         for stream in current:
             yield from _lines_backwards(stream)
         for file in aside:
-            with file.open("rb") as stream:
+            with os.fdopen(opened_regular(file), "rb") as stream:
                 yield from _lines_backwards(stream)
 
 
 def _lines_backwards(stream: BinaryIO) -> Iterator[bytes]:
     position = stream.seek(0, os.SEEK_END)
     rest = b""
-    while position:
+    while position and len(rest) < _LINE_AT_MOST:
         start = max(0, position - _BLOCK)
         stream.seek(start)
         rest, *lines = (stream.read(position - start) + rest).split(b"\n")
@@ -174,7 +185,11 @@ class Scan:
 
 
 def lines_of(fd: int, start: int, end: int) -> Iterator[bytes]:
-    """Yield the lines of an open file between two offsets, with their newlines; the last one may have none."""
+    """Yield the lines of an open file between two offsets, with their newlines; the last one may have none.
+
+    Raises:
+        BadLine: A line is too long.
+    """
     rest = b""
     while start < end:
         block = os.pread(fd, min(_BLOCK, end - start), start)
@@ -184,6 +199,8 @@ def lines_of(fd: int, start: int, end: int) -> Iterator[bytes]:
         *complete, rest = (rest + block).split(b"\n")
         for line in complete:
             yield line + b"\n"
+        if len(rest) > _LINE_AT_MOST:
+            raise BadLine(_TOO_LONG)
     if rest:
         yield rest
 
@@ -199,8 +216,13 @@ def end_of(file: Path, seal: Seal) -> Head:
 
 
 def last_line(path: Path) -> bytes:
-    """Return the last complete line of a file, without its newline; empty if there is none."""
-    with path.open("rb") as file:
+    """Return the last complete line of a file, without its newline; empty if there is none.
+
+    Raises:
+        BadLine: It is too long.
+        OSError: The file cannot be read, or is not a regular file.
+    """
+    with os.fdopen(opened_regular(path), "rb") as file:
         position = file.seek(0, os.SEEK_END)
         found = b""
         while position and found.count(b"\n") <= 1:  # the newline that ends it, and the one before it
@@ -208,5 +230,7 @@ def last_line(path: Path) -> bytes:
             file.seek(start)
             found = file.read(position - start) + found
             position = start
+            if len(found) > _LINE_AT_MOST and b"\n" not in found[:-1]:
+                raise BadLine(_TOO_LONG)
     complete = found.rpartition(b"\n")[0]
     return complete.rpartition(b"\n")[2]

@@ -163,15 +163,15 @@ def _read_file(file: Path, scan: Scan, verdict: Verification) -> None:
 
 def _read(fd: int, size: int, name: str, scan: Scan, verdict: Verification) -> None:
     verdict.files.append(name)
-    for number, line in enumerate(lines_of(fd, 0, size), 1):
-        try:
+    good, line = 0, b"\n"
+    try:
+        for line in lines_of(fd, 0, size):
             scan.take(line.removesuffix(b"\n"))
-        except BadLine as bad:
-            verdict.broken = Broken(name, number, str(bad))
-        if not line.endswith(b"\n"):
-            verdict.broken = Broken(name, number, _TORN)
-        if verdict.broken:
-            break
+            good += 1
+    except BadLine as bad:
+        verdict.broken = Broken(name, good + 1, str(bad))
+    if not line.endswith(b"\n"):
+        verdict.broken = Broken(name, good if verdict.broken is None else good + 1, _TORN)
     verdict.entries, verdict.first, verdict.last = scan.lines, scan.first, scan.head
     verdict.before = scan.before if scan.first is not None else None
 

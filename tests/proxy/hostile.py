@@ -91,8 +91,10 @@ GROWN: dict[str, Any] = {
 
 
 def grow(request_id: Any) -> None:
-    GROWN["resources/list"]["resources"].append({"uri": "shop://stock", "name": "stock"})
-    GROWN["prompts/list"]["prompts"].append({"name": "sell"})
+    shown = {"uri": "shop://stock", "name": "stock", "description": "All\x1b[2J stock.\u202e"}
+    GROWN["resources/list"]["resources"] += [shown, {"uri": "shop://\u202estock", "name": "hidden"}]
+    argument = {"name": "title", "description": "Which\u200b book."}
+    GROWN["prompts/list"]["prompts"] += [{"name": "sell", "arguments": [argument]}, {"name": "se\x1b[2Jll"}]
     for kind in ("resources", "prompts"):
         send({"jsonrpc": "2.0", "method": f"notifications/{kind}/list_changed"})
     answer(request_id, text("grown"))

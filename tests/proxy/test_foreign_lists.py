@@ -124,10 +124,14 @@ async def test_titles_and_descriptions_are_shown_without_control_and_format_char
     hidden = "Find\x1b[2J books.\u202e\n\tOne\u200b a line.\r\n"
     shown = "Find [2J books.\n\tOne a line.\n"
     annotations = {"title": hidden, **READ_ONLY}
-    marked = {**GOOD, "title": hidden, "description": hidden, "annotations": annotations}
+    values = {"enum": [hidden], "default": {"title": hidden}}
+    schema = {"type": "object", "properties": {"title": {"description": hidden, **values}}, "description": hidden}
+    marked = {"name": "good", "inputSchema": schema, "title": hidden, "description": hidden, "annotations": annotations}
     async with client_of(tmp_path, [marked]) as client:
         (tool,) = (await client.list_tools()).tools
     assert (tool.title, tool.description, tool.annotations.title) == (shown, shown, shown)
+    assert tool.input_schema["description"] == shown
+    assert tool.input_schema["properties"]["title"] == {"description": shown, **values}  # values are sent back
 
 
 LOOKALIKE = "g\u043e\u043ed"

@@ -95,8 +95,10 @@ async def test_resources_and_prompts_that_appear_later_are_announced_and_listed(
         assert (await client.list_prompts()).meta == {"shop/a": 1}  # without what the upstream sent in our name
         await client.call_tool("grow", {})
         await announced.wait(*LISTS[1:])
-        assert [resource.name for resource in (await client.list_resources()).resources] == ["stock"]
-        assert [prompt.name for prompt in (await client.list_prompts()).prompts] == ["sell"]
+        (resource,) = (await client.list_resources()).resources
+        (prompt,) = (await client.list_prompts()).prompts
+        assert (resource.name, resource.description) == ("stock", "All [2J stock.")
+        assert (prompt.name, prompt.arguments[0].description) == ("sell", "Which book.")
 
 
 async def test_a_resource_that_is_never_sent_is_a_timeout():

@@ -23,6 +23,9 @@ from failsoft.recovery.recovery_file import read_table
 
 _NAME = re.compile(r"[A-Za-z0-9_./-]{1,128}")
 _LIST_BYTES_AT_MOST = 4_000_000
+_DEPTH = 100
+_TEXTS = frozenset({"title", "description"})
+_VALUES = frozenset({"enum", "const", "default", "examples"})
 _WARNINGS_AT_MOST = 20
 
 
@@ -190,20 +193,20 @@ class ListReader:
             TypeError: One of its schemas cannot be used.
         """
         validate_server_result("tools/list", LATEST_HANDSHAKE_VERSION, {"tools": [tree]})
-        shown = {**_readable(tree), "name": name}
+        shown = {**readable(tree), "name": name}
         if override.description is not None:
             shown["description"] = override.description
-        annotations = {**_readable(tree.get("annotations", {})), **override.annotations()}
+        annotations = {**shown.get("annotations", {}), **override.annotations()}
         if annotations:
             shown["annotations"] = annotations
         refuse = self.overrides.defaults.refuse_unknown if override.refuse_unknown is None else override.refuse_unknown
         arguments = schema_arguments(
             f"{self.upstream}.{name}",
-            tree["inputSchema"],
+            shown["inputSchema"],
             changes=annotations.get("readOnlyHint") is not True,
             refuse_unknown=refuse,
         )
-        output = tree.get("outputSchema")
+        output = shown.get("outputSchema")
         return ListedTool(
             upstream_name=tree["name"],
             entry=tree,
@@ -229,10 +232,20 @@ class ListReader:
         )
 
 
-def _readable(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an entry whose texts for people and models hide and reorder nothing."""
-    texts = {key: printable_lines(entry[key]) for key in ("title", "description") if isinstance(entry.get(key), str)}
-    return {**entry, **texts}
+def readable(tree: Any, depth: int = 0) -> Any:
+    """Return an upstream's entry whose texts for people and models hide and reorder nothing, those of schemas too.
+
+    Names and values stay, since they are sent back.
+    """
+    if isinstance(tree, list):
+        return [readable(item, depth + 1) for item in tree] if depth < _DEPTH else tree
+    if not isinstance(tree, dict) or depth == _DEPTH:
+        return tree
+    return {key: item if key in _VALUES else _readable_item(key, item, depth + 1) for key, item in tree.items()}
+
+
+def _readable_item(key: str, item: Any, depth: int) -> Any:
+    return printable_lines(item) if key in _TEXTS and isinstance(item, str) else readable(item, depth)
 
 
 def _reason(error: TypeError | ValidationError) -> str:

@@ -22,6 +22,8 @@ from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import BadOutput, Timeout, ToolError
 from failsoft.framework.settings import Settings
+from failsoft.framework.text import printable
+from failsoft.proxy.listing import readable
 from failsoft.proxy.toolset import ProxyRequest, ProxyTools, in_its_own_name
 from failsoft.server.lifecycle import Lifecycle
 from failsoft.server.protocol.asking import Resumed
@@ -52,6 +54,8 @@ _RESULTS: dict[str, type[BaseModel]] = {
 }
 """Method -> its result: the SDK adds the fields that the client's era asks for and the upstream's does not know."""
 _PAGES_AT_MOST = 100
+_NAME_AT_MOST = 2_048
+"""Characters of the name of a prompt, or of the address of a resource."""
 
 
 class LiveToolbox(Toolbox):
@@ -209,10 +213,11 @@ class Passing:
     def _lister(self, method: str, capability: str, key: str) -> Callable[..., Any]:
         async def handle(ctx: ServerRequestContext[Any, Any], params: Any) -> Any:
             if len(self._upstreams) == 1:
-                return _modeled(method, await _ask(self._upstreams[0], ctx, method, _params(params)))
+                page = await _ask(self._upstreams[0], ctx, method, _params(params))
+                return _modeled(method, {**page, key: _shown(page[key])} if isinstance(page.get(key), list) else page)
             items: list[Any] = []
             for tool in self._with(capability):
-                items += [_prefixed(item, tool, key) for item in await _all_items(tool, ctx, method, key)]
+                items += [_prefixed(item, tool, key) for item in _shown(await _all_items(tool, ctx, method, key))]
             return _modeled(method, {key: items})
 
         return handle
@@ -299,6 +304,17 @@ async def _all_items(tool: ProxyTools, ctx: ServerRequestContext[Any, Any], meth
     except BadOutput as error:
         raise refusal(error) from error
     return [item for page in pages for item in page.get(key, [])]
+
+
+def _shown(items: list[Any]) -> list[Any]:
+    """Return the prompts or resources whose names and addresses hide and reorder nothing, with texts that do not."""
+    return [readable(item) for item in items if not isinstance(item, dict) or _is_plain(item)]
+
+
+def _is_plain(item: dict[str, Any]) -> bool:
+    """Return whether the names by which a client asks for an item are printable and short."""
+    names = [name for key in ("name", "uri", "uriTemplate") if isinstance(name := item.get(key), str)]
+    return all(len(name) <= _NAME_AT_MOST and printable(name) == name for name in names)
 
 
 def _prefixed(item: Any, tool: ProxyTools, key: str) -> Any:

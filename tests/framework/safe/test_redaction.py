@@ -95,6 +95,7 @@ def test_a_flag_under_a_secret_name_stays() -> None:
         ("Authorization: Bearer abc", f"Authorization: {REDACTED}"),
         ("authorization=Basic dXNlcjpwYXNz", f"authorization={REDACTED}"),
         ("sent bearer abcdefghijklmnop12 here", f"sent bearer {REDACTED} here"),
+        ("used pat-na1-7b1f0a3c-94d2-4e6b-8c05-2f9d13ab7e46 for it", f"used {REDACTED} for it"),
         ("Cookie: sid=1; theme=dark", f"Cookie: {REDACTED}"),
         (f"got {JWT}.", f"got {REDACTED}."),
         ("key AKIAIOSFODNN7EXAMPLE was refused", f"key {REDACTED} was refused"),

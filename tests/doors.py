@@ -112,7 +112,7 @@ HOMES = {
     "failsoft.proxy.questions": "Questions, question_from",
     "failsoft.proxy.serve": "ProxySource, assemble_proxy",
     "failsoft.proxy.targets": "UpstreamTarget, check_programs, from_command, from_file, from_url",
-    "failsoft.recovery.idempotency.keys": "KeyedHashes",
+    "failsoft.recovery.idempotency.keys": "KeyedHashes, ids_of_key, is_record_of, key_id",
     "failsoft.recovery.idempotency.ledger": (
         "SETTLED, Claimant, Claimed, KeyRecord, Phase, Report, Verdict, claim, is_dead, is_readable, new_owner, "
         "report as report_to_ledger"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import re
 import resource
@@ -17,7 +18,7 @@ from pydantic import SecretStr
 
 from failsoft import BaseTool, Runtime, Settings, ToolResponse, operation
 from failsoft.events import Events
-from tests.doors import META_KEY, CallScope, KeyedHashes, open_state
+from tests.doors import META_KEY, CallScope, KeyedHashes, ids_of_key, is_record_of, key_id, open_state
 
 
 class Shop(BaseTool):
@@ -56,6 +57,23 @@ def test_the_hash_of_an_argument_differs_from_one_user_to_the_next(
     if not ada - another:
         raise RuntimeError(ada)
     assert (ada & bob) - another == set()
+
+
+def test_the_key_of_a_caller_is_not_found_by_its_plain_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = hashlib.sha256(b"k1").hexdigest()[:16].encode()
+    assert plain not in digests(tmp_path / "ada", 4711, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("made", "asked", "is_found"), [("", "a" * 16, True), ("a" * 16, "a" * 16, True), ("a" * 16, "", False)]
+)
+def test_a_record_is_found_by_the_key_that_was_sent_with_and_without_a_key_of_the_hashes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: str, asked: str, is_found: bool
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    record = {"key": key_id("k1", made.encode())}
+    ids = ids_of_key("k1", Settings(state_key=SecretStr(asked) if asked else None))
+    assert is_record_of(record, ids) is is_found
 
 
 def answered(home: Path, pin: int, monkeypatch: pytest.MonkeyPatch, key: str | None = None) -> tuple[Any, Any]:

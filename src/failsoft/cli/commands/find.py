@@ -24,7 +24,7 @@ from failsoft.framework.logs.log_output import as_fact
 from failsoft.framework.settings import Settings
 from failsoft.framework.state.backend import Backend, Record
 from failsoft.framework.text import bounded, printable
-from failsoft.recovery.idempotency.keys import is_record_of
+from failsoft.recovery.idempotency.keys import ids_of_key, is_record_of
 from failsoft.recovery.state.store import default_file
 
 _IDS = ("error_id", "request_id", "trace_id", "idempotency_key")
@@ -195,9 +195,10 @@ def _parsed(line: str) -> dict[str, Any] | None:
 
 def _records(wanted: str, url: str | None) -> list[_Event]:
     """Return the records of an idempotency key, whoever sent it; those of other kinds are not of one call."""
+    ids = ids_of_key(wanted, Settings.load())
 
     async def work(store: Backend, _prefix: str) -> Sequence[Record]:
-        return [item for item in await store.find("") if is_record_of(item.value, wanted)]
+        return [item for item in await store.find("") if is_record_of(item.value, ids)]
 
     return [
         _Event(

@@ -8,7 +8,7 @@ this command; those of several workers are in the file, apart for each working f
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -25,7 +25,7 @@ from failsoft.framework.settings import Settings
 from failsoft.framework.state.backend import Backend, Record, size_of
 from failsoft.framework.state.steps import Steps, forgotten
 from failsoft.framework.text import printable
-from failsoft.recovery.idempotency.keys import is_record_of
+from failsoft.recovery.idempotency.keys import ids_of_key, is_record_of
 from failsoft.recovery.strategies.circuit_steps import force
 
 
@@ -77,11 +77,12 @@ def list(  # noqa: A001 - the name of the command
         return await _entries(store), await store.fullest()
 
     found, fullest_bytes = with_store(work)
+    ids = frozenset() if name is None else ids_of_key(name, Settings.load())
     wanted = {"kind": kind, "server": server, "toolset": toolset, "state": state}
     entries = [
         entry
         for entry in found
-        if (name is None or entry.is_named(name))
+        if (name is None or entry.is_named(name, ids))
         and all(value in {None, getattr(entry, fact).partition(" ")[0]} for fact, value in wanted.items())
     ]
     screen = Screen()
@@ -126,7 +127,8 @@ def forget(name: Name) -> None:
 
     async def work(store: Backend, _prefix: str) -> Sequence[str]:
         entries = await _entries(store)
-        keys = [entry.key for entry in entries if entry.is_named(name)]
+        ids = ids_of_key(name, Settings.load())
+        keys = [entry.key for entry in entries if entry.is_named(name, ids)]
         if not keys:
             known = [entry.name for entry in entries]
             raise missing(kind="record", name=name, known=known, command="failsoft state forget {}", listing=_LISTING)
@@ -250,12 +252,16 @@ class _StoredKey:
             return f"{value['tokens']:g} tokens"
         return f"{value.get('name') or value.get('phase') or ''}{' (held)' if self.held_by else ''}"
 
-    def is_named(self, name: str) -> bool:
+    def is_named(self, name: str, ids: Container[str] = ()) -> bool:
         """Return whether a name is that of the record, `kind:name`, its key, or the idempotency key that a client sent.
 
         `*` matches anything.
+
+        Args:
+            name: The name.
+            ids: What records have for it as an idempotency key.
         """
-        if self.kind == "key" and is_record_of(self.value, name):
+        if self.kind == "key" and is_record_of(self.value, ids):
             return True
         texts = (self.name, f"{self.kind}:{self.name}", self.key)
         return any(fnmatch.fnmatchcase(text, name) for text in texts)

@@ -8,12 +8,12 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from pydantic_core import to_json
 
-from failsoft.framework.audit.places import made_key
+from failsoft.framework.audit.places import made_key, read_key
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import (
     IdempotencyConflict,
@@ -31,6 +31,7 @@ from failsoft.framework.state.records import Records
 
 Derive: TypeAlias = Callable[[Call], Any]
 _SCALARS = frozenset({str, int, float, bool, type(None)})
+_KEY_FILE = "state.key"
 _KEY = re.compile(r"[!-~]{1,255}")
 _PASSING = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO})
 
@@ -97,14 +98,29 @@ def record_key(call: Call, key: str) -> str:
     return f"key:{call.operation}:{hashlib.sha256(whole).hexdigest()}"
 
 
-def key_id(key: str) -> str:
-    """Return the hash by which the records of a key are found, whoever sent it."""
-    return hashlib.sha256(key.encode(errors="replace")).hexdigest()[:16]
+def key_id(key: str, secret: bytes) -> str:
+    """Return the hash by which the records of a key are found, whoever sent it; a plain one without a secret."""
+    data = key.encode(errors="replace")
+    return (hmac.digest(secret, b"key\0" + data, "sha256").hex() if secret else hashlib.sha256(data).hexdigest())[:16]
 
 
-def is_record_of(value: Any, key: str) -> bool:
-    """Return whether the value of a record is that of a call with this key, whoever sent it."""
-    return isinstance(value, dict) and value.get("key") == key_id(key)
+def ids_of_key(key: str, settings: Settings) -> frozenset[str]:
+    """Return the hashes by which records of a key are found: with the key of this store's hashes, and without one.
+
+    Raises:
+        STATE_UNUSABLE: The file of the key is not usable.
+    """
+    file = state_folder() / _KEY_FILE
+    try:
+        secret = settings.state_key.get_secret_value().encode() if settings.state_key is not None else read_key(file)
+    except (OSError, ValueError) as error:
+        raise StateUnusable(effect="none", operator_hint=f"{file} is not usable: {error}") from error
+    return frozenset({key_id(key, b""), key_id(key, secret or b"")})
+
+
+def is_record_of(value: Any, ids: Container[str]) -> bool:
+    """Return whether the value of a record is that of a call with the key of these ids, whoever sent it."""
+    return isinstance(value, dict) and value.get("key") in ids
 
 
 def state_key(settings: Settings, records: Records) -> bytes:
@@ -121,7 +137,7 @@ def state_key(settings: Settings, records: Records) -> bytes:
     if not records.backend.is_of_machine:
         _warn("FAILSOFT_STATE_KEY is not set, so that who reads the state store can find arguments by trying values")
         return b""
-    file = state_folder() / "state.key"
+    file = state_folder() / _KEY_FILE
     protected_files.add(records.backend, file)
     try:
         return made_key(file)

@@ -176,7 +176,7 @@ class _KeyedCalls:
             self._key = state_key(call.bound.settings, self._records)
         record = record_key(call, key)
         hashes = KeyedHashes(call, record, self._key)
-        ours = Claimant(new_owner(), hashes, begins, self._options.lease_s, self._options.ttl_s, key_id(key))
+        ours = Claimant(new_owner(), hashes, begins, self._options.lease_s, self._options.ttl_s, key_id(key, self._key))
         return _KeyedWork(record, ours, made_of)
 
     async def _claim(self, work: _KeyedWork, call: Call, dead: str) -> Claimed:

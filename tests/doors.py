@@ -94,7 +94,7 @@ HOMES = {
     "failsoft.framework.safe.tokens": "REDACTED, TOKEN, TOKEN_START",
     "failsoft.framework.safe.tracebacks": "author_line, stack_of",
     "failsoft.framework.state.backend": (
-        "KEPT, UNREADABLE, Account, Backend, Changed, Held, "
+        "KEPT, NOTHING, UNREADABLE, Account, Backend, Changed, Held, "
         "State, Step, StoreLost, UnreadableValue, Write, WriteRefused"
     ),
     "failsoft.framework.state.memory": "MemoryBackend",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from failsoft import BaseTool, CircuitBreaker, Runtime, Settings, Unavailable, operation
 from failsoft.events import Events
-from tests.doors import META_KEY, CallScope, open_state, run
+from tests.doors import META_KEY, NOTHING, CallScope, SqliteBackend, Write, open_state, run
 
 
 class Shop(BaseTool):
@@ -132,6 +133,23 @@ def test_an_open_breaker_shows_since_when_and_until_when(url: str, capsys: pytes
 def test_every_record_has_an_age(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert pay(url) == 1
     assert {entry["kind"] for entry in listed(capsys) if not 0 <= entry["age_s"] < 600} == set()
+
+
+@pytest.mark.parametrize("first", ["0", "7", "f"])
+def test_what_the_version_before_wrote_has_no_age_and_no_name_of_an_operator(
+    url: str, first: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state = {"name": "open", "era": 1, "until": 0.0, "break_s": 0.0, "probe": "", "held": 1, "window": []}
+
+    async def main() -> None:
+        backend = SqliteBackend(Path(url.removeprefix("sqlite:")))
+        random = first + os.urandom(9).hex()[1:]
+        await backend.swap("failsoft:breaker:stripe", NOTHING, Write(random, state, 3_600))
+        await backend.close()
+
+    asyncio.run(main())
+    (held,) = listed(capsys, "stripe")
+    assert (held["state"], held["held_by"], held["age_s"]) == ("open (held)", "an operator", None)
 
 
 @pytest.mark.parametrize(

@@ -201,7 +201,7 @@ class _StoredKey:
             kind, _, name = name.partition(":")
         age_s, probe_in_s = record.age_s, None
         if kind == "breaker" and isinstance(record.value, dict):
-            age_s = max(0.0, now - record.value.get("since", now))
+            age_s = max(0.0, now - since) if (since := record.value.get("since")) is not None else None
             if record.value.get("name") == "open" and not record.value.get("held"):
                 probe_in_s = max(0.0, record.value.get("until", now) - now)
         return cls(record.key, kind, name, scope, record.value, record.expires_in_s, age_s, probe_in_s)
@@ -223,8 +223,9 @@ class _StoredKey:
 
     @property
     def held_by(self) -> str:
-        """Who holds a breaker where it is; empty for nobody."""
-        return str(self.value.get("held") or "") if self.kind == "breaker" and isinstance(self.value, dict) else ""
+        """Who holds a breaker where it is; empty for nobody. The version before did not note who."""
+        held = self.value.get("held") if self.kind == "breaker" and isinstance(self.value, dict) else None
+        return "an operator" if held == 1 else str(held or "")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry as `--json` prints it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -25,7 +26,11 @@ WRONG_SHAPE = (LookupError, TypeError, ValueError, AttributeError)
 """What reading a value of another shape raises."""
 LEAST_BYTES = 256
 """What a record counts at least, since every store adds its own to it."""
-_VERSION = re.compile(r"[0-9a-f]{18}")
+_TIMED = "f5"
+"""The mark of versions that say when they were written: those of earlier releases are random digits."""
+_VERSION = re.compile(rf"([0-9a-f]{{8}}){_TIMED}[0-9a-f]{{8}}")
+_SKEW_S, _AGE_AT_MOST_S = 60.0, 400 * 86_400.0
+"""Ages of a write that are believed, in seconds: from that much in the future, for clocks that differ, to a year."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,22 +179,24 @@ class Backend(Protocol):
 
 
 def new_version(now: float) -> str:
-    """Return a token for a write: 18 hex digits, of which the first 8 are its time in seconds.
+    """Return a token for a write: 18 hex digits, of which the first 8 are its time in seconds, and the next 2 a mark.
 
     Args:
         now: The store's time in seconds.
     """
-    return f"{int(now) & 0xFFFFFFFF:08x}{os.urandom(5).hex()}"
+    return f"{int(now) & 0xFFFFFFFF:08x}{_TIMED}{os.urandom(4).hex()}"
 
 
 def age_of(version: str, now: float) -> float | None:
-    """Return how long ago the write of a version was, in seconds; None for a token of another form.
+    """Return how long ago the write of a version was, in seconds; None if the token does not say.
 
     Args:
         version: The token of a write.
         now: The store's time in seconds.
     """
-    return max(0.0, now - int(version[:8], 16)) if _VERSION.fullmatch(version) else None
+    timed = _VERSION.fullmatch(version)
+    age_s = -math.inf if timed is None else now - int(timed[1], 16)
+    return max(0.0, age_s) if -_SKEW_S <= age_s <= _AGE_AT_MOST_S else None
 
 
 def size_of(key: str, text: str) -> int:

@@ -184,8 +184,10 @@ def test_what_was_not_asked_for_is_no_part_of_an_answer() -> None:
 
 def test_a_client_that_cannot_ask_a_person_is_told_so() -> None:
     tool = _tool()
+    metrics: Any = tool.runtime.metrics
     error = _call(tool, "delete", {"book": "a"}, None).error
     assert error is not None
+    assert metrics.of("recovery")[0] == ("ask_person", "skipped")
     assert (error.code, error.exception.details, tool.deleted) == ("APPROVAL_REQUIRED", {"asked": "unavailable"}, [])
 
 

@@ -454,3 +454,20 @@ async def test_what_a_person_answered_is_on_record_with_who_it_was(
         ("person_answered", "decline", "bob"),
     ]
     assert "hunter2" not in repr(said)
+
+
+async def test_the_answer_to_a_nested_call_is_that_of_the_outer_calls_caller(log: AuditLog, path: Path) -> None:
+    inner = Confirmed(runtime=quiet_runtime())
+    inner.audit = inner.operations["delete"].audit = log
+
+    class Outer(BaseTool):
+        @operation(effects=True)
+        async def tidy(self) -> Any:
+            """Delete."""
+            return (await inner.delete(path="a")).success
+
+    async def ask(_question: Question) -> Answer:
+        return Answer("decline")
+
+    await Outer(runtime=quiet_runtime()).operations["tidy"].call({}, CallScope(ask=ask, principal="alice"))
+    assert [entry["facts"]["asked"]["by"] for entry in entries(path)] == ["alice"]

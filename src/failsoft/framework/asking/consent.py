@@ -32,8 +32,7 @@ async def require_consent(call: Call) -> RecoveryReceipt:
         AwaitingAnswer: The answer comes with another request.
     """
     bound = call.bound
-    summary = bound.description.partition("\n")[0]
-    question = consent_question(call.operation, summary, call.arguments, bound.input_schema)
+    question = consent_question(call.operation, bound.description, call.arguments, bound.input_schema)
     question = replace(question, subject=consent_to(call.arguments))
     return consent_from(call, await ask(call, question))
 
@@ -45,7 +44,7 @@ def consent_from(call: Call, answer: Answer | None) -> RecoveryReceipt:
         APPROVAL_REQUIRED: The person did not allow it, or cannot be asked; nothing was changed.
     """
     is_given = answer is not None and gives_consent(answer)
-    call.bound.metrics.recovery(ASK_PERSON, "recovered" if is_given else "failed")
+    call.bound.metrics.recovery(ASK_PERSON, "skipped" if answer is None else "recovered" if is_given else "failed")
     if not is_given:
         raise _not_allowed(call.operation, answer, call.bound.settings.ask_timeout_s)
     return RecoveryReceipt(ASK_PERSON, f"A person allowed this call of {named(call.operation)}", 0, {}, rule="confirm")

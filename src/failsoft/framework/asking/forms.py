@@ -24,22 +24,23 @@ _KEPT = ("minLength", "maxLength", "minimum", "maximum")
 _FORMATS = ("email", "uri", "date", "date-time")
 
 
-def consent_question(tool: str, summary: str, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> Question:
+def consent_question(tool: str, description: str, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> Question:
     """Return the question whether a tool may run with these arguments, for a person who sees nothing else.
 
     Args:
         tool: The name of the tool.
-        summary: The first line of its description.
+        description: Its description, of which the first line is shown.
         arguments: The validated arguments.
         schema: The input schema, which says what is secret.
     """
     asked = f"May {named(tool)} run with these arguments?" if arguments else f"May {named(tool)} run?"
-    lines = [asked, *([f"It does this: {quoted(summary)}"] if summary else ()), *_shown(arguments, schema)]
+    lines = [asked, *_purpose(description), *_shown(arguments, schema)]
     return Question("\n".join(lines), _form({CONFIRM: _consent(tool)}), "confirm")
 
 
 def arguments_question(
     tool: str,
+    description: str,
     missing: Mapping[str, Mapping[str, Any]],
     arguments: Mapping[str, Any],
     schema: Mapping[str, Any],
@@ -50,12 +51,13 @@ def arguments_question(
 
     Args:
         tool: The name of the tool.
+        description: Its description, of which the first line is shown.
         missing: The fields of the form, by the names of the parameters.
         arguments: All arguments as received.
         schema: The input schema, which says what is secret.
         needs_consent: Whether the tool may run only with consent.
     """
-    lines = [f"{named(tool)} needs {' and '.join(map(named, missing))}."]
+    lines = [f"{named(tool)} needs {' and '.join(map(named, missing))}.", *_purpose(description)]
     lines += [f"Not usable: {named(name)}: {_value(arguments[name])}" for name in missing if name in arguments]
     others = {name: value for name, value in arguments.items() if name not in missing}
     lines += ["The other arguments of this call:", *_shown(others, schema)] if others else ()
@@ -106,6 +108,12 @@ def _own(name: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
     if reference.startswith("#/$defs/"):
         own = {**schema.get("$defs", {}).get(reference.removeprefix("#/$defs/"), {}), **own}
     return own  # type: ignore[no-any-return]  # schemas are checked at registration
+
+
+def _purpose(description: str) -> list[str]:
+    """Return what a tool does, in the first line of its description."""
+    summary = description.partition("\n")[0]
+    return [f"It does this: {quoted(summary)}"] if summary else []
 
 
 def _form(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -124,7 +124,8 @@ async def ask(call: Call, question: Question) -> Answer | None:
     finally:
         notice.cancel()
         asked.end(calls, asked.began)
-    who = answer.by or (None if call.principal is None else redact_principal(call.principal))
+    principal = calls[-1].principal
+    who = answer.by or (None if principal is None else redact_principal(principal))
     fields = question.schema["properties"]
     content = {name: value for name, value in answer.content.items() if name in fields}  # what was not asked is nothing
     answer = replace(answer, by=who, content=content)

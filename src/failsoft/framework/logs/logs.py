@@ -107,14 +107,16 @@ def log_recovery(call: Call, strategy: str, result: RecoveryOutcome) -> None:
 def log_asked(call: Call, question: Any) -> None:
     """Log that a person is asked, at INFO."""
     if not is_silent(_INFO):
-        _say("INFO", "A person is asked", (_asked_facts, "person_asked", call, {"about": question.about}))
+        _say("INFO", "A question was put to a person", (_asked_facts, "person_asked", call, {"about": question.about}))
 
 
 def log_answered(call: Call, answer: Any) -> None:
     """Log what the person did, at INFO."""
     if not is_silent(_INFO):
         told = {"action": answer.action, "by": answer.by, "answer": brief(dict(answer.content))}
-        _say("INFO", "A person was asked", (_asked_facts, "person_answered", call, told))
+        is_answered = answer.action in {"accept", "decline"}
+        said = "The question was answered" if is_answered else "The question was not answered"
+        _say("INFO", said, (_asked_facts, "person_answered", call, told))
 
 
 def _asked_facts(call: Call, told: dict[str, Any]) -> dict[str, Any]:

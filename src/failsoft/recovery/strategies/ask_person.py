@@ -73,13 +73,20 @@ class AskPerson:
         return [Link(self.name, _completing(self, bound), "repair")] if not known.keys().isdisjoint(self.ask) else []
 
     async def attempt(self, error: ToolError, call: Call) -> RecoveryResult | None:
-        """Return the value of the run with the argument that the person gave, or None."""
+        """Return the value of the run with the argument that the person gave; None if there is nobody to ask.
+
+        Raises:
+            ToolError: The error itself, if the person did not give a usable answer; or that of the run.
+        """
         fields = _fields(self, error, call)
-        if not fields or why_not_rerun(call.facts(error)) is not None:
+        if not fields or asks(call) is None or why_not_rerun(call.facts(error)) is not None:
             return None
         given = await _given(fields, call)
         if given is None:
-            return None
+            try:
+                raise error
+            finally:
+                del error  # its traceback holds this frame: a reference cycle
         return RecoveryResult(await call.retry(**given), _said(given), given, rule="arguments")
 
 
@@ -161,7 +168,9 @@ def _lacking(asking: AskPerson, violations: Sequence[Violation], bound: BoundOpe
 async def _given(fields: Mapping[str, Any], call: Call) -> dict[str, Any] | None:
     """Ask for arguments, and return those that the person gave; None if they are not there or not valid."""
     bound, consents = call.bound, call.bound.needs_consent
-    question = arguments_question(bound.name, fields, call.params, bound.input_schema, needs_consent=consents)
+    question = arguments_question(
+        bound.name, bound.description, fields, call.params, bound.input_schema, needs_consent=consents
+    )
     answer = await ask(call, replace(question, subject=consent_to(call.params)))
     if answer is None or answer.action != "accept" or (consents and not gives_consent(answer)):
         return None

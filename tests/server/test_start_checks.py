@@ -107,7 +107,7 @@ def test_breakers_of_one_dependency_with_different_options_are_refused() -> None
     with pytest.raises(ConfigurationError) as refused:
         mcp_server(Contradicting(runtime=Runtime(settings=Settings())))
     assert "'contradicting.pay' and 'contradicting.void'" in refused.value.message
-    assert refused.value.message.rstrip(".").endswith("min_calls, open_s")
+    assert refused.value.message.rstrip(".").endswith("(min_calls, open_s)")
     mcp_server(Till(runtime=Runtime(settings=Settings())))
 
 

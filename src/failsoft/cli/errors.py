@@ -117,7 +117,7 @@ def missing(*, kind: str, name: str, known: Sequence[str], command: str, listing
 def unreadable(error: OSError) -> ConfigurationError:
     """Return the error for a file of an audit log that cannot be read."""
     return ConfigurationError(
-        issue=f"the audit log cannot be read: {bounded(str(error.filename))}: {error.strerror or error}",
+        issue=f"the audit log {bounded(str(error.filename))} cannot be read ({error.strerror or error})",
         resolution="put the file that the server wrote in its place, or move it away",
     )
 

@@ -9,7 +9,7 @@ class Shelf(BaseTool):
 
     @operation(confirm="when destructive", timeout=10)
     async def remove(self, title: str) -> str:
-        """Remove a book for ever."""
+        """Remove a book permanently."""
         del BOOKS[title]
         return title
 

@@ -217,7 +217,7 @@ def _text(path: Path) -> str:
 
 def _unusable(path: Path, reason: str) -> ConfigurationError:
     return ConfigurationError(
-        issue=f"{path} was left as it is ({bounded(reason)})", resolution="mend it, or add what --print prints by hand"
+        issue=f"{path} was left as it is ({bounded(reason)})", resolution="fix it, or add what --print prints by hand"
     )
 
 

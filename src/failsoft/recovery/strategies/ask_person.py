@@ -134,7 +134,7 @@ def _said(given: Mapping[str, Any]) -> str:
 
 
 def _fields(asking: AskPerson, error: ToolError, call: Call) -> dict[str, Any]:
-    """Return the fields of the form that could mend a call that failed with this error; empty if none could."""
+    """Return the fields of a form whose answer could correct the call that failed; empty if none could."""
     if error.violations and (lacking := _lacking(asking, error.violations, call.bound)):
         return lacking
     _, guesses = without_guesses(error.violations, call.bound.name_kinds)

@@ -31,10 +31,11 @@ _PREFIX = "ask."
 """What the ids of questions begin with."""
 _ANSWER_BYTES_AT_MOST = 65_536
 _LOOKS_FIRST_S, _LOOKS_AT_LEAST_S = 0.05, 1.0
-"""When the state store is looked at for an answer: after this, then after twice as long each time, up to that."""
+"""The first and the longest interval at which the state store is polled for an answer; it doubles in between."""
 _GOODBYE_S = 1.0
-
+"""How long a client may take to accept the notice that a question is withdrawn, in seconds."""
 _WITHOUT_LIMIT_S = 120.0
+"""How long an answer is waited for if the SDK's caller gives no limit, in seconds."""
 
 
 class Backchannel:

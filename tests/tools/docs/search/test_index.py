@@ -274,13 +274,41 @@ def drop_a_table(file: Path) -> None:
     connection.close()
 
 
+def put_values_of_other_types(file: Path) -> None:
+    with sqlite3.connect(file) as connection:
+        sql = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'documents'").fetchone()[0]
+        connection.execute("ALTER TABLE documents RENAME TO before")
+        connection.execute(sql.removesuffix("STRICT"))
+        connection.execute("INSERT INTO documents SELECT * FROM before")
+        connection.execute("UPDATE documents SET title = x'ff00', changed_ns = 'x'")
+    connection.close()
+
+
+def put_a_view_without_end(file: Path) -> None:
+    with sqlite3.connect(file) as connection:
+        connection.execute("ALTER TABLE documents RENAME TO before")
+        connection.execute(
+            "CREATE VIEW documents AS WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
+            " SELECT before.* FROM before, c"
+        )
+    connection.close()
+
+
+def put_a_trigger(file: Path) -> None:
+    with sqlite3.connect(file) as connection:
+        moved = "UPDATE documents SET path = '../secret.md' WHERE id = NEW.id"
+        connection.execute(f"CREATE TRIGGER moved AFTER INSERT ON documents BEGIN {moved}; END")
+    connection.close()
+
+
 def spoil_the_pages(file: Path) -> None:
     with sqlite3.connect(file) as connection:
         connection.execute("UPDATE pages_data SET block = x'00112233445566'")
     connection.close()
 
 
-DAMAGES = [overwrite, truncate, scramble, make_foreign, make_older, drop_a_table, spoil_the_pages]
+HOSTILE = [put_values_of_other_types, put_a_view_without_end, put_a_trigger]
+DAMAGES = [overwrite, truncate, scramble, make_foreign, make_older, drop_a_table, spoil_the_pages, *HOSTILE]
 
 
 class TestDamage:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import sqlite3
 import tempfile
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from failsoft.framework.errors import DatabaseError
 from failsoft.framework.safe.author_reports import logger
@@ -16,6 +18,7 @@ from failsoft.tools.database_files import (
     LOCK_WAIT_S,
     DatabaseFile,
     FileKind,
+    ForeignFileError,
     cache_folder,
     is_damage,
 )
@@ -34,19 +37,19 @@ CREATE TABLE documents (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, folded TEXT NOT NULL, address TEXT NOT NULL,
     name TEXT NOT NULL, title TEXT NOT NULL, doc_type TEXT NOT NULL, own_type TEXT NOT NULL,
     level TEXT NOT NULL, changed_ns INTEGER NOT NULL, size INTEGER NOT NULL, sha256 TEXT NOT NULL
-);
+) STRICT;
 CREATE INDEX documents_folded ON documents (folded);
 CREATE INDEX documents_address ON documents (address);
 CREATE INDEX documents_name ON documents (name);
 CREATE INDEX documents_size ON documents (size, path);
 CREATE INDEX documents_doc_type ON documents (doc_type, path);
-CREATE TABLE aliases (address TEXT NOT NULL, document INTEGER NOT NULL);
+CREATE TABLE aliases (address TEXT NOT NULL, document INTEGER NOT NULL) STRICT;
 CREATE INDEX aliases_address ON aliases (address);
 CREATE INDEX aliases_document ON aliases (document);
 CREATE TABLE vectors (id INTEGER PRIMARY KEY AUTOINCREMENT, document INTEGER NOT NULL, model TEXT NOT NULL,
-    vector BLOB NOT NULL);
+    vector BLOB NOT NULL) STRICT;
 CREATE INDEX vectors_document ON vectors (document, model);
-CREATE TABLE builds (finished_ns INTEGER NOT NULL);
+CREATE TABLE builds (finished_ns INTEGER NOT NULL) STRICT;
 CREATE VIRTUAL TABLE pages USING fts5 (title, path, lead, body, tokenize = "{{tokenizer}}");
 CREATE VIRTUAL TABLE words USING fts5vocab (pages, row);
 COMMIT;
@@ -112,18 +115,42 @@ class Store(DatabaseFile[SqliteConnection]):
             if _is_empty(connection):
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.executescript(self._schema)
-            _KIND.recognize(connection)
+            self._recognize(connection)
 
     def connect(self) -> SqliteConnection:
         """Open a connection; see `DatabaseFile`."""
         connection = _connected(f"{self.file.as_uri()}?mode=rw")
         try:
-            _KIND.recognize(connection)
+            self._recognize(connection)
             connection.execute("PRAGMA synchronous = NORMAL")
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _recognize(self, connection: sqlite3.Connection) -> None:
+        """Raise unless the file is ours, with our tables alone: a view or trigger of others could do anything.
+
+        Raises:
+            ForeignFileError: It is not.
+        """
+        _KIND.recognize(connection)
+        if _tables_in(connection) != _tables_of(self._schema):
+            msg = "the file has other tables than an index has"
+            raise ForeignFileError(msg)
+
+
+@functools.cache
+def _tables_of(schema: str) -> list[Any]:
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.executescript(schema)
+        return _tables_in(connection)
+
+
+def _tables_in(connection: sqlite3.Connection) -> list[Any]:
+    """Return the tables, views and triggers, without those that are SQLite's own."""
+    own = "name GLOB 'pages_*' OR name GLOB 'sqlite_*'"
+    return connection.execute(f"SELECT type, name, sql FROM sqlite_master WHERE NOT ({own}) ORDER BY name").fetchall()  # noqa: S608 - our own words
 
 
 def _connected(uri: str) -> SqliteConnection:

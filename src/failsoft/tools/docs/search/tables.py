@@ -13,7 +13,7 @@ from failsoft.framework.errors.vocabulary import PicklableError
 from failsoft.tools.docs.documents.paths import address, folded
 from failsoft.tools.docs.signatures import ListedDocument
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 """Of the tables, and of what is stored in them."""
 LAST_CHARACTER = "\U0010ffff"
 """Behind a prefix: the end of the range of all texts that begin with it."""

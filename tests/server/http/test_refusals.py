@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from typing import Any
 
@@ -56,3 +57,24 @@ async def test_the_first_refusals_for_want_of_a_token_have_a_rate() -> None:
         httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8321") as client,
     ):
         assert refused((await client.get("/metrics", headers=BEARER)).text) == {"401": 0}
+
+
+async def test_refusals_for_a_host_or_origin_cost_the_log_little(caplog: pytest.LogCaptureFixture) -> None:
+    """Anyone who can connect may cause them, without a token."""
+    app: Any = asgi_app(Polite(runtime=Runtime(settings=Settings(auth_token=TOKEN))))
+    transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8321") as client,
+    ):
+        with caplog.at_level(logging.INFO):
+            for number in range(20):
+                for name in ("host", "origin"):
+                    text = "evil" * 5_000 if name == "host" else "https://evil"
+                    assert (await client.post("/mcp", headers={name: f"{text}{number}.example"})).status_code in {
+                        403,
+                        421,
+                    }
+    said = [record.getMessage() for record in caplog.records if record.name == "mcp.server.transport_security"]
+    assert len(said) <= 2
+    assert sum(map(len, said)) < 1_500

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import logging
+from contextvars import ContextVar
+
 import anyio
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from failsoft.framework.logs.once_a_minute import OnceAMinute
 from failsoft.framework.safe.author_reports import logger
+from failsoft.framework.text import bounded
 from failsoft.server.lifecycle import ADMITTED, Lifecycle
 
 _ONCE = (b"host", b"authorization", b"origin")
@@ -22,6 +27,22 @@ _PROBES = frozenset({"/healthz", "/readyz"})
 """Paths whose refusals are no news: an orchestrator asks for them all the time."""
 _REMEMBERED_AT_MOST = 256
 _REMEMBERED_BYTES_AT_MOST = 512
+_refusals: ContextVar[OnceAMinute | None] = ContextVar("refusals", default=None)
+"""Of the app that checks a request."""
+_SDK_LOG = logging.getLogger("mcp.server.transport_security")
+
+
+class _Seldom(logging.Filter):
+    """Passes one of the SDK's records of refusals a minute and header, bounded: anyone can cause them, of any size."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether a record is logged; those of other apps are."""
+        said, refused = record.getMessage(), _refusals.get()
+        record.msg, record.args = bounded(said), None
+        return refused is None or refused.due(said.startswith("Invalid Origin")) > 0
+
+
+_SDK_LOG.addFilter(_Seldom())
 
 
 class Passed(set[tuple[bytes | None, ...]]):
@@ -63,6 +84,7 @@ class AdmissionMiddleware:
         self._mcp_path = mcp_path
         self._of_any_host = _ALWAYS_OPEN if has_token else _ALWAYS_OPEN - {"/metrics"}
         self._passed = Passed()
+        self._refused = OnceAMinute()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or refuse it with 400, 421 or 403."""
@@ -105,6 +127,7 @@ class AdmissionMiddleware:
         if values in self._passed:
             return None
         lowered = [(name, value.lower()) for name, value in scope["headers"]]  # host names ignore case
+        _refusals.set(self._refused)
         refusal = await self._security.validate_request(Request({**scope, "headers": lowered}))
         if refusal is None:
             self._passed.add(values)

@@ -26,6 +26,7 @@ HOMES = {
     "failsoft.client.known_texts": "class_of",
     "failsoft.client.messages": "message_of",
     "failsoft.client.reports": "quoted as foreign_quotation",
+    "failsoft.client.stdio": "stdio_streams",
     "failsoft.framework": "errors as errors_module, normalize as normalize_module",
     "failsoft.framework.answer.failure": "CONTEXT_KEY, RetryAdvice",
     "failsoft.framework.answer.formats": "FORMATS, REQUIRED, find_format",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 import anyio.lowlevel
@@ -13,7 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from failsoft.client.broken_lists import readable_body, readable_events, shortened_event, shortened_list
 from failsoft.client.faults import fault_data
-from failsoft.client.messages import error_message, too_many_values
+from failsoft.client.messages import beside_the_loop, error_message, too_many_values
 
 _CONNECT_S = 10.0
 _KEPT_HEADERS = ("retry-after", "x-ratelimit-remaining", "x-ratelimit-reset", "ratelimit-reset", "ratelimit-remaining")
@@ -103,11 +104,13 @@ class _Bounded(httpx2.AsyncBaseTransport):
             return b"", fault_data("malformed")
         finally:
             await response.aclose()
-        whole = bytes(body)
-        fault = too_many_values(whole, limit_bytes=self._limit)
-        if is_list and fault is not None and (shortened := shortened_list(whole)) is not None:
-            whole, fault = shortened, None
-        return (readable_body(whole) if is_list and fault is None else whole), fault
+        return await beside_the_loop(partial(self._usable, is_list=is_list), bytes(body))
+
+    def _usable(self, body: bytes, *, is_list: bool) -> tuple[bytes, dict[str, Any] | None]:
+        fault = too_many_values(body, limit_bytes=self._limit)
+        if is_list and fault is not None and (shortened := shortened_list(body)) is not None:
+            body, fault = shortened, None
+        return (readable_body(body) if is_list and fault is None else body), fault
 
     def _fault_of_status(
         self, request: httpx2.Request, response: httpx2.Response, body: bytes
@@ -144,15 +147,13 @@ class _Events(httpx2.AsyncByteStream):
                 end = max(_end_of(rest, mark, searched) for mark in _EVENT_ENDS)
                 events = bytes(rest[:end])
                 del rest[:end]
-                fault = too_many_values(events, limit_bytes=self._limit)
-                if fault is not None and self._is_list and (shortened := shortened_event(events)) is not None:
-                    events, fault = shortened, None
+                events, fault = await beside_the_loop(self._usable, events)
                 if len(rest) > self._limit:
                     fault = fault_data("too_large", size_bytes=len(rest), limit_bytes=self._limit)
                 if fault is not None:
                     break
                 if events:
-                    yield readable_events(events) if self._is_list else events
+                    yield events
             else:
                 if rest:
                     yield bytes(rest)
@@ -166,6 +167,12 @@ class _Events(httpx2.AsyncByteStream):
             raise httpx2.StreamError(msg)
         error = error_message(self._request_id, fault)
         yield b"data: " + error.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n\n"
+
+    def _usable(self, events: bytes) -> tuple[bytes, dict[str, Any] | None]:
+        fault = too_many_values(events, limit_bytes=self._limit)
+        if self._is_list and fault is not None and (shortened := shortened_event(events)) is not None:
+            events, fault = shortened, None
+        return (readable_events(events) if self._is_list and fault is None else events), fault
 
     async def aclose(self) -> None:
         """Close the response."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
+import anyio.to_thread
 import mcp_types as types
 import pydantic_core
 from mcp.shared.message import SessionMessage
@@ -16,17 +17,19 @@ from pydantic import TypeAdapter, ValidationError
 from failsoft.client.broken_lists import readable_list, shortened_list
 from failsoft.client.faults import fault_data
 
+T = TypeVar("T")
 _MESSAGE: TypeAdapter[Any] = TypeAdapter(JSONRPCMessage)
 _ID = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{1,200}")')
 _EDGE_BYTES = 2_000
 _STRING = re.compile(rb'(?s)"[^"\\]*+(?>(?:\\.[^"\\]*+)*)(?:"|\\?\Z)')
 _MARKS = (b",", b"[", b"{")
+_BESIDE_BYTES = 200_000
 _BYTES_A_MARK = 25
 """An object takes up to 500 bytes of memory while the SDK reads it, where `{},` takes three in the message."""
 
 
 class LineReader:
-    """Cuts bytes into lines and lines into messages.
+    """Cuts bytes into lines.
 
     A line that is too long is dropped as it comes in, so an endless one costs no memory. Where a broken line shows the
     id of a request, an error takes the place of its answer, so that the caller does not wait for nothing.
@@ -41,15 +44,15 @@ class LineReader:
         self._dropped = 0
         self._head = b""
 
-    def feed(self, chunk: bytes) -> Iterator[SessionMessage | None]:
-        """Yield for each line that is complete with these bytes its message, or None if it has none."""
+    def feed(self, chunk: bytes) -> Iterator[bytes | SessionMessage | None]:
+        """Yield each line that is complete with these bytes; for one that is too long its error, or None."""
         start = 0
         while (end := chunk.find(b"\n", start)) >= 0:
             yield self._line(chunk[start:end])
             start = end + 1
         self._add(chunk[start:])
 
-    def _line(self, part: bytes) -> SessionMessage | None:
+    def _line(self, part: bytes) -> bytes | SessionMessage | None:
         self._add(part)
         if self._dropped:
             size = self._dropped + len(self._buffer)
@@ -59,7 +62,7 @@ class LineReader:
             return _in_place_of(edges, fault_data("too_large", size_bytes=size, limit_bytes=self._limit))
         line = bytes(self._buffer)
         self._buffer.clear()
-        return message_of(line, limit_bytes=self._limit)
+        return line
 
     def _add(self, part: bytes) -> None:
         self._buffer += part
@@ -70,6 +73,11 @@ class LineReader:
         keep = self._buffer[-_EDGE_BYTES:]
         self._dropped += len(self._buffer) - len(keep)
         self._buffer = keep
+
+
+async def beside_the_loop(read: Callable[[bytes], T], data: bytes) -> T:
+    """Return what is read of bytes; much is read beside the event loop, since it may have to be read several times."""
+    return read(data) if len(data) < _BESIDE_BYTES else await anyio.to_thread.run_sync(read, data)
 
 
 def message_of(line: bytes, *, limit_bytes: int) -> SessionMessage | None:

@@ -9,6 +9,7 @@ import sys
 from collections import deque
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import anyio
@@ -17,7 +18,7 @@ from anyio.abc import ByteReceiveStream, Process
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 
-from failsoft.client.messages import LineReader
+from failsoft.client.messages import LineReader, beside_the_loop, message_of
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.text import bounded
 
@@ -97,11 +98,13 @@ async def _read(
     process: Process, to_us: Any, limit_bytes: int, closed: anyio.Event, reading: anyio.CancelScope
 ) -> None:
     reader, without_message = LineReader(limit_bytes=limit_bytes), 0
+    read = partial(message_of, limit_bytes=limit_bytes)
     try:
         async with to_us:
             with reading, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
                 async for chunk in process.stdout:  # type: ignore[union-attr]  # opened as a pipe
-                    for message in reader.feed(chunk):
+                    for line in reader.feed(chunk):
+                        message = await beside_the_loop(read, line) if isinstance(line, bytes) else line
                         if message is not None:
                             await to_us.send(message)
                             continue

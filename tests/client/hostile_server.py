@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import signal
 import sys
 from typing import Any
 
@@ -25,6 +26,11 @@ def write(text: str) -> None:
 
 def reply(number: Any, answer: str) -> None:
     """Answer a call."""
+    if answer == "asks":
+        for asked in range(4_000):  # and reads no answer
+            write(f'{{"jsonrpc":"2.0","id":"q{asked}","method":"roots/list"}}')
+        write(f'{{"jsonrpc":"2.0","id":{number},"result":{{"content":[{{"type":"text","text":"done"}}]}}}}')
+        signal.pause()
     if answer == "die":
         sys.exit(1)
     if answer == "garbage":

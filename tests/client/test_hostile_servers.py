@@ -129,6 +129,15 @@ def test_a_list_with_a_tool_that_cannot_be_read_costs_little_more_than_its_parsi
     assert min(cost(lambda: message_of(line, limit_bytes=10_000_000)) for _ in range(5)) < 6 * parsing
 
 
+async def test_a_server_that_asks_and_reads_no_answer_fills_no_memory() -> None:
+    waiting = 0
+    async with Client([sys.executable, SERVER, "asks"]) as client:
+        await client.tools()
+        assert await client.call("work", timeout_s=BOUND_S) == "done"
+        waiting = len(asyncio.all_tasks())
+    assert waiting < 2_000
+
+
 async def test_a_list_of_tools_without_end_is_refused() -> None:
     async with asyncio.timeout(BOUND_S), Client([sys.executable, SERVER, "endless"], mode="legacy") as client:
         with pytest.raises(BadOutput) as refused:

@@ -17,6 +17,7 @@ import anyio.lowlevel
 from anyio.abc import ByteReceiveStream, Process
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCRequest
 
 from failsoft.client.messages import LineReader, beside_the_loop, message_of
 from failsoft.framework.safe.author_reports import logger
@@ -30,6 +31,10 @@ _ERROR_LINES = 20
 _LINE_BYTES = 4_000
 _LINES_AT_ONCE = 64
 _LARGE_CHUNK_BYTES = 32_768
+_ASKED_BYTES_AT_MOST = 8_000_000
+"""What a server may have asked that is not answered yet; further questions are dropped."""
+_TASK_BYTES = 5_000
+"""What a waiting question takes beside its content."""
 _WATCH = 'read -r _; sleep 1; kill -s TERM -- "-$1"; sleep 2; kill -s KILL -- "-$1"'
 
 
@@ -64,15 +69,16 @@ async def stdio_streams(
         start_new_session=True,
     )
     closed = closed or anyio.Event()
+    asked = _Asked()
     to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, from_us = anyio.create_memory_object_stream[SessionMessage](0)
     try:
         with _ended_after_this_process(process.pid):
             async with anyio.create_task_group() as group:
                 reading = anyio.CancelScope()
-                group.start_soon(_read, process, to_us, limit_bytes, closed, reading)
+                group.start_soon(_read, process, to_us, limit_bytes, closed, reading, asked)
                 group.start_soon(_read_the_rest, process, reading)
-                group.start_soon(_write, process, from_us, closed)
+                group.start_soon(_write, process, from_us, closed, asked)
                 if process.stderr is not None:
                     group.start_soon(_log_errors, process, process.stderr, name)
                 try:
@@ -95,7 +101,7 @@ async def _read_the_rest(process: Process, reading: anyio.CancelScope) -> None:
 
 
 async def _read(
-    process: Process, to_us: Any, limit_bytes: int, closed: anyio.Event, reading: anyio.CancelScope
+    process: Process, to_us: Any, limit_bytes: int, closed: anyio.Event, reading: anyio.CancelScope, asked: _Asked
 ) -> None:
     reader, without_message = LineReader(limit_bytes=limit_bytes), 0
     read = partial(message_of, limit_bytes=limit_bytes)
@@ -105,7 +111,7 @@ async def _read(
                 async for chunk in process.stdout:  # type: ignore[union-attr]  # opened as a pipe
                     for line in reader.feed(chunk):
                         message = await beside_the_loop(read, line) if isinstance(line, bytes) else line
-                        if message is not None:
+                        if message is not None and asked.admits(message, line):
                             await to_us.send(message)
                             continue
                         without_message += 1
@@ -117,14 +123,45 @@ async def _read(
         closed.set()
 
 
-async def _write(process: Process, from_us: Any, closed: anyio.Event) -> None:
+class _Asked:
+    """The questions of a server that wait to be answered: each is a task, whose answer it may never read."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[str | int, list[int]] = {}
+        self._bytes = 0
+
+    def admits(self, message: SessionMessage, line: Any) -> bool:
+        """Return whether a message is passed on; of questions, as long as few wait."""
+        if not isinstance(message.message, JSONRPCRequest):
+            return True
+        size = len(line) + _TASK_BYTES
+        if self._bytes + size > _ASKED_BYTES_AT_MOST:
+            logger.debug("A question of a server was dropped: it asks faster than it reads answers")
+            return False
+        self._sizes.setdefault(message.message.id, []).append(size)
+        self._bytes += size
+        return True
+
+    def answered(self, message: SessionMessage) -> None:
+        """Forget a question, if this is its answer."""
+        number = getattr(message.message, "id", None)
+        if number in self._sizes and not isinstance(message.message, JSONRPCRequest):
+            sizes = self._sizes[number]
+            self._bytes -= sizes.pop()
+            if not sizes:
+                del self._sizes[number]
+
+
+async def _write(process: Process, from_us: Any, closed: anyio.Event, asked: _Asked) -> None:
     try:
         async for item in from_us:
-            lines = [_line(item)]
+            batch = [item]
             with suppress(anyio.WouldBlock, anyio.EndOfStream):
                 while True:  # concurrent calls share one write, which wakes the server once
-                    lines.append(_line(from_us.receive_nowait()))
-            await process.stdin.send(b"".join(lines))  # type: ignore[union-attr]  # opened as a pipe
+                    batch.append(from_us.receive_nowait())
+            await process.stdin.send(b"".join(map(_line, batch)))  # type: ignore[union-attr]  # opened as a pipe
+            for sent in batch:
+                asked.answered(sent)
     except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
         closed.set()
 

@@ -93,6 +93,11 @@ def test_programs_are_not_looked_for_where_an_agent_can_put_them() -> None:
     assert reduced({"PATH": "/bin::.:bin:/usr/bin"})["PATH"] == "/bin:/usr/bin"
 
 
+def test_of_names_for_languages_only_those_that_exist_are_passed_on() -> None:
+    """Hosts accept any `LC_` variable over SSH, so people pass tokens in them."""
+    assert reduced({"LC_ALL": "C", "LC_TOKEN": "s3cret"}).keys() == {"LC_ALL", "NO_COLOR", "PATH", "TERM"}
+
+
 def test_a_command_that_fails_is_reported_with_the_end_of_its_output_and_ends_the_preflight(site: Site) -> None:
     after = site.project / "after"
     answer = failed(site, python("print('E: line 3'); raise SystemExit(7)"), ["touch", str(after)])

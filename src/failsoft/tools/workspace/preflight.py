@@ -25,6 +25,7 @@ _TAIL_AT_MOST = 4_000
 _LINES_QUOTED = 3
 _PASSED_ON = frozenset(
     {
+        *("LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_MONETARY", "LC_NUMERIC", "LC_TIME"),
         *("HOME", "LANG", "LANGUAGE", "LOGNAME", "SHELL", "TMPDIR", "TZ", "USER", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"),
         *("CARGO_HOME", "GOCACHE", "GOPATH", "GOROOT", "JAVA_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "VIRTUAL_ENV"),
     }
@@ -176,7 +177,7 @@ def reduced(environment: Mapping[str, str]) -> dict[str, str]:
 
     Only absolute folders of `PATH`: an agent can write into those that are relative to the workspace.
     """
-    passed_on = {name: value for name, value in environment.items() if name in _PASSED_ON or name.startswith("LC_")}
+    passed_on = {name: value for name, value in environment.items() if name in _PASSED_ON}
     folders = [folder for folder in environment.get("PATH", os.defpath).split(":") if folder.startswith("/")]
     return {**passed_on, "PATH": ":".join(folders), "NO_COLOR": "1", "TERM": "dumb"}
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -78,6 +81,41 @@ def test_archive_replaces_no_file(inside, log):
     assert log.with_name(taken.name).is_file()
     assert taken.read_text() == "of another log"
     assert inside("audit", "verify", "audit-log.jsonl").code == ExitCode.OK
+
+
+@pytest.fixture
+def full(folder: Path) -> Iterator[Path]:
+    """Return a log on a disk that is full; its folder for archives is on another one."""
+    disk = folder / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)], check=False).returncode:
+        pytest.skip("this test mounts a disk of its own, which is not allowed here")
+    log = disk / "audit-log.jsonl"
+    write(log, 1, 2, 3)
+    with suppress(OSError), (disk / "core").open("wb", buffering=0) as ballast:
+        while ballast.write(b"x" * 4096):
+            pass
+    yield log
+    subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
+def test_archive_makes_room_on_a_full_disk(inside, full):
+    ran = inside("audit", "archive", str(full), "--to", "away")
+    assert (ran.code, ran.err) == (ExitCode.OK, "")
+    assert sorted(path.name for path in full.parent.iterdir()) == [full.name, "core"]
+    assert [entry.get("event") for entry in entries(full)] == ["checkpoint"]
+    away = full.parent.parent / "away" / f"{full.name}.{3:012}"
+    assert [entry["error_id"] for entry in entries(away)] == ["id-1", "id-2", "id-3"]
+    assert inside("audit", "verify", str(full)).code == ExitCode.OK
+
+
+@pytest.mark.parametrize("to", [(), ("--to", "disk/away")])
+def test_archive_closes_nothing_on_a_full_disk_that_stays_full(inside, full, to):
+    before = full.read_bytes()
+    ran = inside("audit", "archive", str(full), *to)
+    assert (ran.code, "on another disk" in ran.out) == (ExitCode.FAILED, True)
+    assert {path for path in full.parent.iterdir() if path.is_file()} == {full.parent / "core", full}
+    assert full.read_bytes() == before
 
 
 @pytest.mark.parametrize("to", [".", "library.py", "library.py/below"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -12,17 +13,19 @@ from failsoft.cli.errors import ExitCode, unreadable, usage
 from failsoft.cli.options import AsJson
 from failsoft.cli.screen import Screen, counted
 from failsoft.cli.store import warn_of_misspelt_variables
-from failsoft.framework.audit.chain import BEGINNING
-from failsoft.framework.audit.keeping import move_closed
+from failsoft.framework.audit.chain import BEGINNING, Head
+from failsoft.framework.audit.keeping import lend, move_closed
 from failsoft.framework.audit.places import STATE, default_head, key_from
 from failsoft.framework.audit.reading import find as entries_with, segments
 from failsoft.framework.audit.trail import AuditLog
 from failsoft.framework.audit.verify import Verification, verify as verify_log
-from failsoft.framework.errors import ConfigurationError, NotFound
+from failsoft.framework.errors import AuditLogFailed, ConfigurationError, NotFound
 from failsoft.framework.settings import Settings
 from failsoft.framework.text import bounded
 
 Log = Annotated[Path | None, typer.Argument(metavar="PATH", help="The log; by default FAILSOFT_AUDIT_PATH.")]
+
+_CHECKPOINT_BYTES = 16_384
 
 
 def verify(
@@ -72,7 +75,7 @@ def archive(
     """Close the files of an audit log with a signed checkpoint; the closed files may then be moved away.
 
     The log continues in a new file, and verifies with or without the closed files. A log that does not verify is not
-    archived (exit code 1). A running server need not be stopped.
+    archived (exit code 1). A running server need not be stopped. On a full disk, --to has to be on another one.
     """
     settings = Settings.load()
     log = _log(path, settings)
@@ -87,7 +90,7 @@ def archive(
                 Screen().text("next: --accept-loss closes it all the same, and records the loss")
             raise typer.Exit(ExitCode.FAILED)
         lost = verdict.before or BEGINNING
-    closed = _trail(log, settings).archive(lost=lost)
+    closed = _close(log, _trail(log, settings), lost, to)
     stays = False
     for file in closed:
         place = file
@@ -118,6 +121,33 @@ def find(
         raise NotFound(message=f"The audit log has no entry with the error id '{bounded(error_id)}'.")
     for entry in found:
         Screen().json(entry)
+
+
+def _close(log: Path, trail: AuditLog, lost: Head | None, to: Path | None) -> list[Path]:
+    """Close the files of a log, for whose checkpoint a full disk has no room until the oldest one has left it."""
+    if _has_room(log):
+        return trail.archive(lost=lost)
+    if to is None or to.stat().st_dev == log.parent.stat().st_dev:
+        Screen().text("not archived: the disk of the log is full; name a folder on another disk with --to")
+        raise typer.Exit(ExitCode.FAILED)
+    try:
+        return trail.archive(lost=lost)
+    except AuditLogFailed:
+        aside = segments(log)
+        if not aside:
+            raise
+        lend(aside[0], to)
+        return trail.archive(lost=lost)
+
+
+def _has_room(log: Path) -> bool:
+    """Return whether the disk of a log takes a checkpoint."""
+    try:
+        with tempfile.TemporaryFile(dir=log.parent) as room:
+            room.write(bytes(_CHECKPOINT_BYTES))
+    except OSError:
+        return False
+    return True
 
 
 def _make_folder(to: Path, log: Path) -> None:

@@ -91,6 +91,28 @@ def move_closed(file: Path, folder: Path) -> None:
         FileExistsError: There is another file of this name, which is not replaced; or it is the file itself.
         OSError: The file cannot be moved, and stays where it is.
     """
+    _put_into(file, folder)
+    file.unlink()
+
+
+def lend(file: Path, folder: Path) -> None:
+    """Move a rotated file that is not closed yet to another file system, and leave a link to it: the log stays whole.
+
+    Raises:
+        FileExistsError: There is another file of this name, which is not replaced.
+        OSError: The file cannot be moved, and stays where it is.
+    """
+    target, link = _put_into(file, folder), file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        link.symlink_to(target.absolute())
+        link.replace(file)
+    finally:
+        with suppress(OSError):
+            link.unlink()
+
+
+def _put_into(file: Path, folder: Path) -> Path:
+    """Have a file in another folder, too, and return it there."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if folder.samefile(file.parent):
         raise FileExistsError(errno.EEXIST, "the archive is the folder of the log", os.fspath(file))
@@ -110,4 +132,4 @@ def move_closed(file: Path, folder: Path) -> None:
         finally:
             with suppress(OSError):
                 copy.unlink()
-    file.unlink()
+    return target

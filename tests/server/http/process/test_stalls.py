@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import json
 import sys
 import time
 from collections.abc import Awaitable, Callable
 
 import pytest
+from loguru import logger
 
-from failsoft import BaseTool, operation
+from failsoft import BaseTool, configure_logging, operation
 from failsoft.events import WorkerEvent
 from tests.doors import Board, Heartbeat
 
@@ -83,6 +86,25 @@ async def test_the_operation_is_found_from_a_task_of_its_handler() -> None:
 async def test_what_blocks_outside_of_operations_has_no_name() -> None:
     (stall,) = await stalls(lambda: Blocking()._block())
     assert stall.operation == ""
+
+
+async def test_the_operation_that_has_blocked_the_loop_below_the_limit_is_logged_once_a_minute() -> None:
+    stream = io.StringIO()
+    configure_logging("WARNING", json_lines=True, stream=stream)
+
+    async def work() -> None:
+        for _ in range(2):
+            await Blocking().execute_with_error_handling("block", {})
+            await asyncio.sleep(2 * STALL_S)
+
+    try:
+        assert await stalls(work, stall_s=5 * STALL_S) == []
+    finally:
+        logger.remove()
+        logger.disable("failsoft")
+    (line,) = map(json.loads, stream.getvalue().splitlines())
+    assert (line["event"], line["operation"], line["count"]) == ("loop_blocked", "block", 1)
+    assert line["blocked_s"] >= 2 * STALL_S
 
 
 async def test_a_long_call_is_no_stall() -> None:

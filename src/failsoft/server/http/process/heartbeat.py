@@ -1,4 +1,4 @@
-"""The heartbeat of an event loop, and a thread that finds the operation that keeps the loop from beating."""
+"""The heartbeat of an event loop, and a thread that finds and logs the operation that keeps it from beating."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.run import invoke, observe
 from failsoft.framework.call.time_limits import current_call
 from failsoft.framework.events import WorkerEvent
+from failsoft.framework.logs.once_a_minute import OnceAMinute
+from failsoft.framework.safe.author_reports import logger
 from failsoft.metrics.board import Board
 from failsoft.server.http.process.restarts import Silence
 
@@ -74,18 +76,29 @@ class Heartbeat:
 
     def _watch(self, thread_id: int, loop: asyncio.AbstractEventLoop, over: threading.Event) -> None:
         silence = Silence(self._stall_s, time.monotonic())
-        told_of = 0.0
+        told_of, blocked, seldom = 0.0, ("", self._beat_at_s), OnceAMinute()
         while not over.wait(min(1.0, self._stall_s / 4)):
             now_s, beat_at_s = time.monotonic(), self._beat_at_s
             silence.look(now_s)
+            if blocked[0] and blocked[1] != beat_at_s:
+                _tell_of_block(blocked[0], self.lag_s, seldom)
+                blocked = ("", beat_at_s)
             if now_s - beat_at_s < min(_LATE_S, self._stall_s / 2):
                 continue
             operation = _operation_on(thread_id, loop)
             if beat_at_s == self._beat_at_s:
                 self._board.note_running(operation)
+                blocked = (operation, beat_at_s)
             if self._on_stall is not None and told_of != beat_at_s and silence.is_stall(now_s - beat_at_s):
                 told_of = beat_at_s
                 self._on_stall(WorkerEvent(kind="stalled", pid=os.getpid(), operation=operation))
+
+
+def _tell_of_block(operation: str, blocked_s: float, seldom: OnceAMinute) -> None:
+    """Log that an operation has blocked the event loop, at most once a minute an operation."""
+    if count := seldom.due(operation):
+        facts = {"operation": operation, "blocked_s": round(blocked_s, 1), "count": count}
+        logger.bind(event="loop_blocked", **facts).warning("An operation has blocked the event loop")
 
 
 def _operation_on(thread_id: int, loop: asyncio.AbstractEventLoop) -> str:

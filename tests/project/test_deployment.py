@@ -89,6 +89,23 @@ def test_every_variable_of_a_deployment_is_a_setting(root: Path, name: str) -> N
     assert used <= settings
 
 
+def test_an_upgrade_is_rolled_back_with_its_application(root: Path, tmp_path: Path) -> None:
+    """The commands that move files are run as they are, in another folder."""
+    upgrade, _, back = re.findall(r"^ *```sh\n(.*?)^ *```", _section(root, "Upgrades"), re.MULTILINE | re.DOTALL)
+    place, app, versions = tmp_path / "opt", tmp_path / "opt/library.py", []
+    for number in (1, 2):
+        (place / f"venv-{number}").mkdir(parents=True)
+    app.write_text("old")
+    (place / ".venv").symlink_to("venv-1")
+    (tmp_path / "library.py").write_text("new")
+    for commands in (upgrade, back):
+        kept = [line.strip() for line in commands.splitlines() if not re.search(r"-m venv|pip install|lint", line)]
+        script = "\n".join(kept).replace("/opt/library", str(place))
+        subprocess.run(["sh", "-eu", "-c", script], cwd=tmp_path, check=True)
+        versions.append((app.read_text(), (place / ".venv").readlink().name))
+    assert versions == [("new", "venv-2"), ("old", "venv-1")]
+
+
 @pytest.fixture
 def manifest(root: Path) -> dict[str, Any]:
     """Return the objects of the manifest by kind."""

@@ -51,6 +51,11 @@ class Till(BaseTool):
         time.sleep(30)  # noqa: ASYNC251 - the incident
 
     @operation(read_only=True, timeout=60)
+    async def block_briefly(self) -> None:
+        """Block the event loop for less than counts as a stall."""
+        time.sleep(2.5)  # noqa: ASYNC251 - the incident
+
+    @operation(read_only=True, timeout=60)
     def hang(self) -> None:
         """Hold a thread."""
         time.sleep(30)

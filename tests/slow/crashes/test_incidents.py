@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 import uuid
@@ -185,6 +186,12 @@ def flapping(site: Site) -> None:
     site.calls("balance")
 
 
+def held(site: Site) -> None:
+    command = [sys.executable, "-m", "failsoft", "state", "open", "bank"]
+    subprocess.run(command, env={**os.environ, **site.environment}, check=True, capture_output=True)
+    site.calls("balance")
+
+
 def store(fault: Callable[[RedisServer], Any]) -> Callable[[Site], None]:
     def inject(site: Site) -> None:
         fault(site.redis)
@@ -227,6 +234,14 @@ def killed(site: Site) -> None:
     os.kill(site.processes[1], signal.SIGKILL)
 
 
+def blocked(site: Site) -> None:
+    site.server.close()
+    site.environment["FAILSOFT_WORKER_STALL_S"] = "30"
+    site.server = site.start()
+    processes_of(site.server)
+    site.calls("block_briefly")
+
+
 def looping(site: Site) -> None:
     site.gate.touch()
     os.kill(site.processes[1], signal.SIGKILL)
@@ -249,14 +264,15 @@ def hanging(site: Site) -> None:
 
 
 LATER = {
-    'increase(mcp_worker_restarts_total{reason="exited"}[5m]) > 3',  # when the pauses between the starts have passed
-    'rate(mcp_tool_errors_total{code="OVERLOADED"}[5m]) > 0',  # when the calls have been repeated in vain
+    'increase(mcp_worker_restarts_total{reason="exited"}[1m]) > 3',  # when the pauses between the starts have passed
+    'rate(mcp_tool_errors_total{code="OVERLOADED"}[1m]) > 0',  # when the calls have been repeated in vain
 }
 """What confirms an incident that another sign of its row shows at once."""
 Injection = Callable[[Site], None]
 INCIDENTS: dict[str, tuple[str, Injection]] = {
     "dependency down": ("A dependency is down", down),
     "dependency flapping": ("A dependency flaps", flapping),
+    "breaker held": ("An operator has stopped calls", held),
     "dependency slow": ("A dependency is slow", slow),
     "store down": ("The state store cannot be used", store(RedisServer.kill)),
     "store read-only": ("The state store cannot be used", store(lambda redis: redis.ask(b"REPLICAOF 127.0.0.1 1"))),
@@ -266,6 +282,7 @@ INCIDENTS: dict[str, tuple[str, Injection]] = {
     "audit log without its head": ("The audit log cannot be written", headless),
     "worker killed": ("A worker was killed", killed),
     "worker stalled": ("A worker stalls", lambda site: site.calls("block")),
+    "loop blocked": ("The event loop is blocked", blocked),
     "worker crash-looping": ("Workers crash in a loop", looping),
     "replica killed": ("A replica is down", replica_killed),
     "deployment that does not start": ("A replica is down", bad_deployment),

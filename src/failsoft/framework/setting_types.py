@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, SecretStr, ValidationError
@@ -65,11 +65,6 @@ def holders_by_token(tokens: SecretStr) -> dict[str, str]:
     return found
 
 
-def _checked_tokens(tokens: SecretStr) -> SecretStr:
-    holders_by_token(tokens)
-    return tokens
-
-
 def web_address(value: str) -> str:
     """Return a web address unchanged.
 
@@ -79,11 +74,6 @@ def web_address(value: str) -> str:
     if not value.startswith(("http://", "https://")) or len(value.split("://", 1)[1]) == 0:
         msg = "must be an address that starts with http:// or https://"
         raise ValueError(msg)
-    return value
-
-
-def _secret_address(value: SecretStr) -> SecretStr:
-    web_address(value.get_secret_value())
     return value
 
 
@@ -110,11 +100,6 @@ def seal_keys(keys: SecretStr) -> list[str]:
         msg = f"must be keys of at least {_KEY_AT_LEAST} characters each, no two the same, with commas between them"
         raise ValueError(msg)
     return found
-
-
-def _checked_keys(keys: SecretStr) -> SecretStr:
-    seal_keys(keys)
-    return keys
 
 
 def _split(value: Any) -> Any:
@@ -155,13 +140,18 @@ def _upper(value: Any) -> Any:
     return value.upper() if isinstance(value, str) else value
 
 
+def _checked_by(read: Callable[[SecretStr], Any]) -> AfterValidator:
+    """Return what validates a secret by reading it, and leaves it as it is."""
+    return AfterValidator(lambda value: (read(value), value)[1])
+
+
 Names: TypeAlias = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 Commands: TypeAlias = Annotated[tuple[tuple[str, ...], ...], NoDecode, BeforeValidator(_read_commands)]
 WebAddress: TypeAlias = Annotated[str, AfterValidator(web_address)]
-SecretAddress: TypeAlias = Annotated[SecretStr, AfterValidator(_secret_address)]
+SecretAddress: TypeAlias = Annotated[SecretStr, _checked_by(lambda value: web_address(value.get_secret_value()))]
 StateAddress: TypeAlias = Annotated[SecretStr, AfterValidator(_state_address)]
-NamedTokens: TypeAlias = Annotated[SecretStr, AfterValidator(_checked_tokens)]
-SealKeys: TypeAlias = Annotated[SecretStr, AfterValidator(_checked_keys)]
+NamedTokens: TypeAlias = Annotated[SecretStr, _checked_by(holders_by_token)]
+SealKeys: TypeAlias = Annotated[SecretStr, _checked_by(seal_keys)]
 
 LogLevel: TypeAlias = Annotated[
     Literal["TRACE", "DEBUG", "INFO", "SUCCESS", "WARNING", "ERROR", "CRITICAL"], BeforeValidator(_upper)

@@ -51,13 +51,7 @@ def show_open(target: Target, *, as_json: bool) -> None:
     found += [SecurityFinding(*risk) for risk in open_risks(tools)]
     screen = Screen()
     if as_json:
-        screen.json(
-            {
-                "closed": not found,
-                "findings": [*map(asdict, found)],
-                "files": [*map(asdict, files)],
-            }
-        )
+        screen.json({"closed": not found, "findings": [*map(asdict, found)], "files": [*map(asdict, files)]})
     else:
         screen.rows(("file", "mode", "owner", "holds"), [*map(astuple, files)], title="Files")
         screen.rows(("about", "what is open", "what closes it"), [astuple(one) for one in found])
@@ -74,7 +68,7 @@ def findings(settings: Settings, roots: Sequence[Path], logs: Sequence[Path]) ->
         roots: The folders of the tools.
         logs: The audit logs of the toolsets.
     """
-    known_logs = list(dict.fromkeys([*([settings.audit_path] if settings.audit_path else []), *logs]))
+    known_logs = _known_logs(settings, logs)
     return [
         *_of_tokens(settings),
         *_of_network(settings),
@@ -164,12 +158,11 @@ def kept_files(settings: Settings, logs: Sequence[Path]) -> list[KeptFile]:
         settings: The settings.
         logs: The audit logs of the toolsets.
     """
-    known_logs = dict.fromkeys([*([settings.audit_path] if settings.audit_path else []), *logs])
-    heads = [*map(default_head, known_logs), *([settings.audit_head_path] if settings.audit_head_path else [])]
+    known_logs = _known_logs(settings, logs)
     store = "sessions, plans, results of calls with a key, in clear; their arguments as hashes under a key"
     holding = {
         **dict.fromkeys(known_logs, "failures with their arguments, without secrets, in clear"),
-        **dict.fromkeys(heads, "the hash of a log's last entry, sealed"),
+        **dict.fromkeys(_heads(settings, known_logs), "the hash of a log's last entry, sealed"),
         settings.audit_key_file or default_key_file(): "the key of the audit chain, in clear",
         **dict.fromkeys(_store_files(settings), store),
         state_folder() / "state.key": "the key of the hashes of arguments, in clear",
@@ -189,13 +182,8 @@ def _kept(file: Path, holds: str) -> KeptFile:
 
 
 def _of_modes(settings: Settings, logs: Sequence[Path]) -> Iterator[SecurityFinding]:
-    keys = [
-        default_key_file(),
-        state_folder() / "state.key",
-        *([settings.audit_key_file] if settings.audit_key_file else []),
-    ]
-    heads = [*map(default_head, logs), *([settings.audit_head_path] if settings.audit_head_path else [])]
-    relied_on = [file for file in (*keys, *heads, *_store_files(settings)) if file.is_file()]
+    keys = [default_key_file(), state_folder() / "state.key", *filter(None, [settings.audit_key_file])]
+    relied_on = [file for file in (*keys, *_heads(settings, logs), *_store_files(settings)) if file.is_file()]
     for file in [state_folder() / "audit", state_folder() / "files", *logs, *relied_on]:
         mode = _mode(file)
         if mode & (_OTHERS_READ | _OTHERS_WRITE):
@@ -207,6 +195,14 @@ def _of_modes(settings: Settings, logs: Sequence[Path]) -> Iterator[SecurityFind
         mode = _mode(file)
         if mode & _OTHERS_WRITE and not mode & stat.S_ISVTX:
             yield SecurityFinding(str(file), f"other users may change it (mode {mode:o})", f"chmod go-w {file}")
+
+
+def _known_logs(settings: Settings, logs: Sequence[Path]) -> list[Path]:
+    return [*dict.fromkeys(filter(None, [settings.audit_path, *logs]))]
+
+
+def _heads(settings: Settings, logs: Sequence[Path]) -> list[Path]:
+    return [*map(default_head, logs), *filter(None, [settings.audit_head_path])]
 
 
 def _store_files(settings: Settings) -> list[Path]:

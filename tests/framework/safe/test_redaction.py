@@ -294,8 +294,8 @@ def test_every_text_with_a_token_may_have_one_or_is_a_private_key() -> None:
 
 
 BEGINNINGS = (
-    "eyJ AKIA ASIA ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ npm_ hf_ lin_api_ ntn_ glpat- glrt- pypi- xoxb- "
-    "xapp- sk- rk_live_ sk_test_ pk_live_ whsec_ AIza GOCSPX- ya29. hvs. hvb. hvr. shpat_ "
+    "eyJ AKIA ASIA ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ npm_ hf_ lin_api_ ntn_ glpat- glrt- pypi- glsa_ glc_ xoxb- "
+    "xapp- sk- rk_live_ sk_test_ pk_live_ whsec_ AIza GOCSPX- ya29. SG. hvs. hvb. hvr. dop_v1_ doo_v1_ dor_v1_ shpat_ "
     "shpca_ shppa_ shpss_ key- dapi PMAK- ATATT3 sq0atp- sq0csp- dp.pt. 12345678:AA 1234567890:AA AGE-SECRET-KEY-1"
 )
 

@@ -27,7 +27,10 @@ _AFTER_START = (
     r"(?:[rsp]k|rzp)_(?:live|test)_\w{10,}+",
     r"(?:whsec_|access_token\$\w{4,20}\$)[\w$+/]{10,}+",
     r"(?:AIza[\w-]{30,}+|GOCSPX-[\w-]{20,}+|ya29\.[\w-]{20,}+)",
+    r"gl(?:sa|c)_[\w+/-]{20,}+=*+",
+    r"SG\.[\w-]{16,}+\.[\w-]{16,}+",
     r"hv[sbr]\.[\w-]{20,}+",
+    r"do[opr]_v1_[a-f0-9]{32,}+",
     r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{24,}+",
     r"(?:key-|dapi)[a-f0-9]{32}(?![a-f0-9])",
     r"ATATT3[\w=-]{20,}+",
@@ -45,9 +48,9 @@ _AS_RUNS = bytes(ord("-") if code in _WORD else ord(" ") for code in range(256))
 _RUN = b"-" * 15
 
 TOKEN_START = re.compile(
-    r"[$0-9AGPSadeghklnprswxy](?<![A-Za-z0-9_-].)(?:yJ|KIA|SIA|Iza|TATT3|GE-|h[pousr]_|ithub_|l[a-z]{2,5}-|pm_"
+    r"[$0-9AGPSadeghklnprswxy](?<![A-Za-z0-9_-].)(?:yJ|KIA|SIA|Iza|TATT3|GE-|h[pousr]_|ithub_|l(?:[a-z]{2,5}-|sa_|c_)|pm_"
     r"|tn_|f_|in_|ypi-|ox|app-|k[-_]|hsec_|zp_|at\w{14}\.|ckr_|b_s|ccess_token\$|OCSPX|a29"
-    r"|[1-7y]\$|2[abxy]\$|[a-z]{3,8}[0-9][\w-]{0,12}\$|hp[acps]|v[sbr]\.|ey-|api|MAK-|q0[ac]|p\.pt|[0-9]{7,9}:AA)"
+    r"|[1-7y]\$|2[abxy]\$|[a-z]{3,8}[0-9][\w-]{0,12}\$|hp[acps]|v[sbr]\.|G\.|o[opr]_v1|ey-|api|MAK-|q0[ac]|p\.pt|[0-9]{7,9}:AA)"
 )
 """How a token begins, for a search that takes two fifths of the time of `TOKEN`.
 

@@ -141,7 +141,7 @@ def standing_still(call: Call) -> Iterator[None]:
     """Make the time of a call stand still while its handler asks by its own means, as long as a person may take."""
     calls, loop = list(around(call)), asyncio.get_running_loop()
     before: Asked | None = getattr(calls[-1], "asked", None)
-    stood_s = 0.0 if before is None else before.ended - before.began
+    stood_s = 0.0 if before is None or before.ended == math.inf else before.ended - before.began
     began = loop.time()
     calls[-1].asked = asked = Asked(began - stood_s)
     over = loop.call_later(call.bound.settings.ask_timeout_s, asked.end, calls, began)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import mcp_types as types
 import pytest
 from mcp.client import Client
 
@@ -80,10 +81,32 @@ async def test_the_question_of_a_result_reaches_the_person_over_http(mode: str) 
         assert len(person.shown) == 1
 
 
-async def test_the_question_of_an_older_upstream_reaches_the_person_over_http(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_the_question_of_an_older_upstream_reaches_the_person_over_http(tmp_path: Path, mode: str) -> None:
     person = Person(day="Monday")
-    async with connected(upstream(tmp_path / "f"), "legacy", elicitation_callback=person) as client:
-        assert await told(client, "ask", dict(QUESTION)) == {"action": "accept", "content": {"day": "Monday"}}
+    async with connected(upstream(tmp_path / "f"), mode, elicitation_callback=person) as client:
+        for _ in range(2):
+            assert await told(client, "ask", dict(QUESTION)) == {"action": "accept", "content": {"day": "Monday"}}
+        person.result = types.ElicitResult(action="decline")
+        assert (await told(client, "ask", dict(QUESTION)))["action"] == "decline"
+    assert len(person.shown) == 3
+
+
+async def test_an_answer_that_finds_no_older_upstream_waiting_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAILSOFT_ASK_KEY", "k" * 32)
+
+    async def call(client: httpx2.AsyncClient, **params: Any) -> dict[str, Any]:
+        params = {"name": "ask", "arguments": dict(QUESTION), "_meta": ENVELOPE, **params}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        return result_of(await client.post("/mcp", json=body, headers={**ACCEPT, **MODERN, "mcp-name": "ask"}))
+
+    apps = [proxy_app(upstream(tmp_path / "f")) for _ in range(2)]  # of one key, as replicas are
+    async with opened(apps[0]) as one, opened(apps[1]) as other:
+        state = (await call(one))["requestState"]
+        refused = (await call(other, requestState=state, inputResponses=MONDAY))["structuredContent"]["error"]
+    assert (refused["code"], refused["effect"]) == ("UNAVAILABLE", "unknown")
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

@@ -11,6 +11,7 @@ from typing import Any
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel
 
 from failsoft.adapters.foreign import ForeignScope
@@ -142,6 +143,7 @@ class ProxyProtocol(ToolProtocol):
             session=ctx.session,
             meta=scope.meta,
             progress=progress if "progressToken" in scope.meta or "progress_token" in scope.meta else None,
+            answers_later=scope.ask is not None and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS,
         )
         facts = {field.name: getattr(scope, field.name) for field in dataclasses.fields(CallScope) if field.init}
         return ForeignScope(**{**facts, "max_response_bytes": None}, run=partial(_run, request))

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Iterator, Mapping
+import secrets
+from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import mcp_types as types
 import pydantic_core
 
-from failsoft.framework.asking import AwaitingAnswer, Question
+from failsoft.framework.asking import Answer, AwaitingAnswer, Question
 from failsoft.framework.asking.waiting import ask, asked_in
 from failsoft.framework.call.call import Call
-from failsoft.framework.errors import Unsupported
+from failsoft.framework.errors import Unavailable, Unsupported
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.safe.secret_names import is_secret_name
 from failsoft.framework.text import bounded, quoted
@@ -43,6 +45,22 @@ _KEPT = ("resultType", "inputRequests", "requestState")
 """What is needed of a result that asks, when the answer is there."""
 _KEPT_BYTES_AT_MOST = 65_536
 _DECLINED = types.ElicitResult(action="decline")
+_HELD = "held"
+
+
+@dataclass(slots=True)
+class _Held:
+    """A request to an upstream that waits on its connection, while the answer comes with another one to this process.
+
+    Args:
+        question: What was asked.
+        task: The request.
+        answer: The answer.
+    """
+
+    question: Question
+    task: asyncio.Task[dict[str, Any]]
+    answer: asyncio.Future[Answer]
 
 
 class Questions:
@@ -58,6 +76,8 @@ class Questions:
         self._front = front
         self._calls: list[Call] = []
         self._asking_for: Call | None = None
+        self._tasks: dict[Call, tuple[asyncio.Task[dict[str, Any]], asyncio.Future[AwaitingAnswer]]] = {}
+        self._held: dict[str, _Held] = {}
 
     @contextmanager
     def during(self, call: Call) -> Iterator[None]:
@@ -72,24 +92,82 @@ class Questions:
 
     async def elicit(self, _ctx: Any, params: Any) -> types.ElicitResult | types.ErrorData:
         """Return the person's answer to a question of the upstream; decline it unless one call is in flight."""
-        if len(self._calls) != 1:
-            self._log(f"it works on {len(self._calls)} calls, and the question names none")
+        if (at_work := len(self._calls) + len(self._held)) != 1 or not self._calls:
+            self._log(f"it works on {at_work} calls, and the question names none")
             return _DECLINED
+        call = self._calls[0]
         try:
             question = question_from(self._server, params.message, getattr(params, "requested_schema", None))
         except ValueError as refused:
             self._log(str(refused))
             return _DECLINED
+        place = secrets.token_hex(8)
         try:
-            self._asking_for = self._calls[0]
-            answer = await ask(self._calls[0], question)
-        except AwaitingAnswer:  # the upstream waits here, and cannot be asked to wait for another request
-            answer = None
+            self._asking_for = call
+            question = replace(question, kept={_HELD: place})
+            begun, call.effects_begun = call.effects_begun, 0  # what was begun goes on while the upstream waits
+            answer = await ask(call, question)
+            call.effects_begun = begun
+        except AwaitingAnswer as later:
+            answer = await self._later(call, place, later)
         if answer is None:
             return self._front.refusal()
         if answer.action == "unanswered":
             return types.ElicitResult(action="cancel")
         return types.ElicitResult(action=answer.action, content=dict(answer.content) or None)
+
+    async def held(self, calling: Coroutine[Any, Any, dict[str, Any]], call: Call) -> dict[str, Any]:
+        """Return what the upstream answers to a request.
+
+        Raises:
+            AwaitingAnswer: It asks, and waits on its connection until `go_on`.
+        """
+        task, asks = asyncio.create_task(calling), asyncio.get_running_loop().create_future()
+        self._tasks[call] = task, asks
+        try:
+            await asyncio.wait({task, asks}, return_when=asyncio.FIRST_COMPLETED)
+        except BaseException:
+            task.cancel()
+            raise
+        finally:
+            del self._tasks[call]
+        if asks.done():
+            raise asks.result()
+        return task.result()
+
+    async def _later(self, call: Call, place: str, later: AwaitingAnswer) -> Answer | None:
+        """Wait for the answer that another request to this process brings; without one the request is cancelled."""
+        task, asks = self._tasks.get(call, (None, None))
+        if task is None or asks is None or asks.done():
+            return None
+        held = self._held[place] = _Held(later.question, task, asyncio.get_running_loop().create_future())
+        asks.set_result(later)
+        try:
+            async with asyncio.timeout(call.bound.settings.ask_timeout_s):
+                return await held.answer
+        except TimeoutError:
+            task.cancel()
+            return Answer("unanswered")
+        finally:
+            self._held.pop(place, None)
+
+    async def go_on(self, asked: Mapping[str, Any], call: Call) -> dict[str, Any]:
+        """Give the upstream the answer that it waits for, and return what it then answers.
+
+        Raises:
+            UNAVAILABLE: It waits in another process, or no longer.
+        """
+        held = self._held.pop(asked[_HELD], None)
+        answer = None if held is None else await ask(call, held.question)
+        if held is None or answer is None or held.answer.done():
+            said = f"The server '{self._server}' waits for this answer in another process of this proxy, or no longer."
+            raise Unavailable(message=said, effect="unknown")
+        held.answer.set_result(answer)
+        try:
+            return await asyncio.shield(held.task)
+        except asyncio.CancelledError:
+            held.task.cancel()
+            raise
 
     async def answers_for(self, raw: Mapping[str, Any], call: Call) -> dict[str, Any] | None:
         """Return what repeats a call whose result asks the person one form.

@@ -43,8 +43,10 @@ class ProxyRequest:
     session: ServerSession
     meta: Mapping[str, Any]
     progress: ProgressReporter | None
+    answers_later: bool = False
+    """Whether its person can be asked, and answers with another request."""
     asked: dict[str, Any] | None = None
-    """The upstream's result that was put as a question, whose answer this request brings."""
+    """The upstream's result that was put as a question, whose answer this request brings; or where it waits for it."""
     answered: Mapping[str, Any] = field(default_factory=dict)
     """Further parameters of `tools/call`: the answer, for every later run."""
 
@@ -178,7 +180,10 @@ class ProxyTools(ForeignTools):
             with self.front.calling(request.session), self._questions.during(call):
                 raw = request.asked
                 if raw is None or request.answered:
-                    raw = await self._request({**params, **request.answered}, call, request)
+                    asking = self._request({**params, **request.answered}, call, request)
+                    raw = await (self._questions.held(asking, call) if request.answers_later else asking)
+                elif "resultType" not in raw:
+                    raw = await self._questions.go_on(raw, call)
                 if not request.answered and (more := await self._questions.answers_for(raw, call)) is not None:
                     request.answered = more
                     raw = await self._request({**params, **more}, call, request)

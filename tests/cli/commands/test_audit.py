@@ -192,7 +192,8 @@ def test_a_fifo_in_place_of_the_head_is_no_reason_to_wait(inside, log):
 def test_a_fifo_in_place_of_a_rotated_file_is_named(inside, log, command):
     os.mkfifo(log.with_name(f"{log.name}.000000000001"))
     ran = inside("audit", *command, log.name)
-    assert (ran.code, f"{log.name}.000000000001 cannot be read (it is not a regular file)" in ran.err) == (ExitCode.CONFIGURATION, True)
+    said = f"{log.name}.000000000001 cannot be read (it is not a regular file)"
+    assert (ran.code, said in ran.err) == (ExitCode.CONFIGURATION, True)
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def ids_of_key(key: str, settings: Settings) -> frozenset[str]:
 
 def is_record_of(value: Any, ids: Container[str]) -> bool:
     """Return whether the value of a record is that of a call with the key of these ids, whoever sent it."""
-    return isinstance(value, dict) and value.get("key") in ids
+    return isinstance(value, dict) and str(value.get("key")) in ids
 
 
 def state_key(settings: Settings, records: Records) -> bytes:

@@ -218,7 +218,7 @@ def _never(error: ToolError, step: NextStep | None) -> tuple[str, bool]:
         return "", False
     if error.actor == "caller":  # where a permission is missing, the message says what is allowed
         return ("" if error.category == "permission_denied" else _IN_VAIN), False
-    if error.actor == "person" and "person has to" in error.message.lower():
+    if error.actor == "person" and " person " in error.message:  # it says who decides, or has decided
         return "", True
     return _who(error), True
 

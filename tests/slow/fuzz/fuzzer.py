@@ -41,8 +41,8 @@ CALL_S = 60
 """How long an answer may take before it counts as none; beside other processes a machine may be slow."""
 MB = 1_000_000
 BLOCKED_AT_MOST_MS = 100
-PARSING_AT_MOST_MS = 150
-"""A list of 4 MB that is no Unicode is parsed up to three times in one go."""
+PARSING_AT_MOST_MS = 50
+"""What large messages take that were parsed beside the loop: the SDK validates them."""
 GROWTH_AT_MOST_MB = 100
 OWN_FAULTS = {"INTERNAL_ERROR", "UNKNOWN_ERROR"}
 

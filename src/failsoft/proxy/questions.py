@@ -169,6 +169,15 @@ class Questions:
             held.task.cancel()
             raise
 
+    async def end(self) -> None:
+        """Give up the requests that wait for an answer."""
+        over = [*self._held.values()]
+        for held in over:
+            held.task.cancel()
+            if not held.answer.done():
+                held.answer.set_result(Answer("unanswered"))
+        await asyncio.gather(*[held.task for held in over], return_exceptions=True)
+
     async def answers_for(self, raw: Mapping[str, Any], call: Call) -> dict[str, Any] | None:
         """Return what repeats a call whose result asks the person one form.
 

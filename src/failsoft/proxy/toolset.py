@@ -104,6 +104,7 @@ class ProxyTools(ForeignTools):
 
     async def shutdown(self) -> None:
         """Disconnect, and end the upstream's process."""
+        await self._questions.end()
         await self.upstream.stop()
 
     async def _take(self, entries: Any) -> None:

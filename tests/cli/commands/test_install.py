@@ -52,14 +52,20 @@ def started_by(entry: dict[str, Any], elsewhere: Path) -> list[str]:
 
 @pytest.mark.parametrize("client", FILES)
 def test_the_entry_starts_the_server_in_another_folder(
-    home: Path, run: Run, tmp_path_factory: Any, client: str
+    home: Path, inside: Run, tmp_path_factory: Any, client: str
 ) -> None:
-    ran = run("install", "--client", client, "--app", "library:Library")
+    ran = inside("install", "docs", "--root", "docs", "--client", client)
     assert ran.code == 0, ran.err
     place, key = FILES[client]
-    entry = parsed(client, (home / place).read_text())[key]["library"]
-    assert started_by(entry, tmp_path_factory.mktemp("elsewhere")) == ["get_book", "list_books"]
+    entry = parsed(client, (home / place).read_text())[key]["docs"]
+    assert "get_documentation" in started_by(entry, tmp_path_factory.mktemp("elsewhere"))
     assert entry.get("type", "stdio") == "stdio"
+
+
+def test_the_entry_of_an_application_starts_it_in_another_folder(home: Path, run: Run, tmp_path_factory: Any) -> None:
+    assert run("install", "--client", "cursor", "--app", "library:Library").code == 0
+    entry = json.loads((home / ".cursor" / "mcp.json").read_text())["mcpServers"]["library"]
+    assert started_by(entry, tmp_path_factory.mktemp("elsewhere")) == ["get_book", "list_books"]
 
 
 def test_a_toolset_is_installed_with_the_folder_that_it_works_in(home: Path, inside: Run) -> None:

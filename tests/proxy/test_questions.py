@@ -101,6 +101,9 @@ async def test_a_result_of_the_upstream_that_asks_reaches_the_person_in_both_era
         {"day\nThe server asks": {"type": "string"}},
         {"d" * 81: {"type": "string"}},
         {"day": {"type": "string", "enum": []}},
+        {"day": {"type": "array", "items": {"type": "string"}}},
+        {"day": {"type": "array", "items": {"type": "string", "enum": ["Monday\nTuesday"]}}},
+        {"day": {"type": "array", "items": {"anyOf": [{"const": "1"}]}}},
         {"day": {"type": "string", "enum": ["Monday\nTuesday"]}},
         {"day": {"type": "string", "enum": ["x" * 201]}},
         {"day": {"type": "string", "enum": [["Monday"]]}},
@@ -115,6 +118,25 @@ async def test_a_result_of_the_upstream_that_asks_reaches_the_person_in_both_era
 def test_what_is_no_plain_form_without_secrets_is_not_asked(properties: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"it is no form|its field"):
         question_from("calendar", "Which?", {"type": "object", "properties": properties})
+
+
+def test_several_may_be_chosen_of_what_is_listed() -> None:
+    titled = {"anyOf": [{"const": "1", "title": "Monday"}]}
+    days = {"type": "array", "items": {"type": "string", "enum": ["Monday"]}, "minItems": 1, "maxItems": 2}
+    question = question_from("calendar", "Which?", {**FORM, "properties": {"days": {**days, "uniqueItems": True}}})
+    assert question.schema["properties"] == {"days": days}
+    question = question_from("calendar", "Which?", {**FORM, "properties": {"days": {**days, "items": titled}}})
+    assert question.schema["properties"] == {"days": {**days, "items": titled}}
+
+
+def test_a_warning_of_giving_secrets_away_asks_for_none() -> None:
+    said = "Your favorite integer (do not give us your phone number, pin, or other sensitive info)"
+    field = {"type": "integer", "description": said}
+    question = question_from("calendar", "Which?", {**FORM, "properties": {"integer": field}})
+    assert question.schema["properties"] == {"integer": field}
+    field["description"] = "Never share it; your pin"
+    with pytest.raises(ValueError, match="is a secret"):
+        question_from("calendar", "Which?", {**FORM, "properties": {"integer": field}})
 
 
 @pytest.mark.parametrize(("message", "required"), [("Which?", 5), ("Which?", [["day"]]), (None, []), (["Which?"], [])])

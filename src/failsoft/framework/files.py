@@ -209,7 +209,8 @@ def other_writers(file: int | Path, path: Path) -> str:
 
     Args:
         file: The path, or the descriptor of the open file.
-        path: Where it lies. Those who may write its folder may replace it, unless the folder is sticky.
+        path: Where it lies. Those who may write its folder may replace it, unless the folder is sticky. A folder that
+            is a mount point is not asked for: container runtimes mount volumes that everybody may write.
 
     Raises:
         OSError: There is no such file, or it cannot be examined.
@@ -221,7 +222,7 @@ def other_writers(file: int | Path, path: Path) -> str:
         return "another user owns it, so that it proves nothing: `chown` it"
     folder = path.parent.stat()
     is_theirs = folder.st_mode & stat.S_IWOTH or (folder.st_mode & stat.S_IWGRP and _has_others(folder.st_gid))
-    if is_theirs and not folder.st_mode & stat.S_ISVTX:
+    if is_theirs and not folder.st_mode & stat.S_ISVTX and not os.path.ismount(path.parent):
         return "its group or other users may write its folder and replace it: `chmod go-w` the folder"
     return ""
 

@@ -41,6 +41,8 @@ _SECRETS = frozenset(
     }
 )
 """What a person is not asked for in a form beside what is a secret in arguments: words, and pairs of words."""
+_WARNING = re.compile(r"(?i)\b(?:do not|don't|never) (?:give|enter|send|share|tell|type|provide)\b[^.;:\n]*+")
+"""A part of a text that warns of giving something away."""
 _KEPT = ("resultType", "inputRequests", "requestState")
 """What is needed of a result that asks, when the answer is there."""
 _KEPT_BYTES_AT_MOST = 65_536
@@ -233,7 +235,7 @@ def question_from(server: str, message: Any, schema: Any) -> Question:
         msg = "it says nothing"
         raise ValueError(msg)  # noqa: TRY004 - of the upstream, not of the caller
     kept = {name: _field(name, field) for name, field in fields.items()}
-    is_typed = any(field["type"] != "boolean" and not _OPTIONS & field.keys() for field in kept.values())
+    is_typed = any(field["type"] not in {"array", "boolean"} and not _OPTIONS & field.keys() for field in kept.values())
     if is_typed and _asks_for_secret(message):
         msg = "it asks for a secret"
         raise ValueError(msg)
@@ -249,7 +251,7 @@ def _field(name: str, field: Any) -> dict[str, Any]:
         ValueError: It is no plain field, it is a secret, or its name or its options cannot be shown as they are.
     """
     kind = field.get("type") if isinstance(field, Mapping) else None
-    if not isinstance(kind, str) or kind not in _TYPES or not _is_shown_whole(name, _NAME_AT_MOST):
+    if not isinstance(kind, str) or kind not in {*_TYPES, "array"} or not _is_shown_whole(name, _NAME_AT_MOST):
         msg = f"its field {quoted(name, _NAME_AT_MOST)} is no plain value"
         raise ValueError(msg)
     texts = (name, field.get("title"), field.get("description"))
@@ -260,6 +262,9 @@ def _field(name: str, field: Any) -> dict[str, Any]:
     kept: dict[str, Any] = {"type": kind}
     kept |= {key: bounded(str(field[key]), _TEXT_AT_MOST) for key in ("title", "description") if field.get(key)}
     kept |= {key: field[key] for key in _BOUNDS if type(field.get(key)) in {int, float}}
+    if kind == "array":
+        kept |= {key: field[key] for key in ("minItems", "maxItems") if type(field.get(key)) is int}
+        return {**kept, "items": _items(name, field.get("items"))}
     kept |= {"format": field["format"]} if field.get("format") in _FORMATS else {}
     for key in (_OPTIONS | {"enumNames"}) & field.keys():
         options = field[key]
@@ -271,6 +276,14 @@ def _field(name: str, field: Any) -> dict[str, Any]:
     if isinstance(default, (bool, int, float)) or _is_shown_whole(default, _TEXT_AT_MOST):
         kept["default"] = default
     return kept
+
+
+def _items(name: str, items: Any) -> dict[str, Any]:
+    """Return what several may be chosen of, as `_field` returns what one may. Raises its errors."""
+    given = items if isinstance(items, Mapping) else {}
+    if isinstance(given.get("anyOf"), list):
+        return {"anyOf": _field(name, {"type": "string", "oneOf": given["anyOf"]})["oneOf"]}
+    return {"type": "string", "enum": _field(name, {"type": "string", "enum": given.get("enum")})["enum"]}
 
 
 def _titled(name: str, option: Any) -> dict[str, str]:
@@ -294,6 +307,6 @@ def _are_texts(names: Any) -> bool:
 
 
 def _asks_for_secret(text: Any) -> bool:
-    words = _WORD.findall(str(text)[: _MESSAGE_AT_MOST * 4])
+    words = _WORD.findall(_WARNING.sub("", str(text)[: _MESSAGE_AT_MOST * 4]))
     pairs = [f"{one}_{two}" for one, two in pairwise(words)]
     return any(is_secret_name(one) or one.casefold() in _SECRETS for one in (*words, *pairs))

@@ -78,7 +78,7 @@ def test_the_demo(tmp_path: Path) -> None:
 
 def test_commands(folder: Path) -> None:
     found = run_in(folder, "call", "get_documentation", "path=intro.md", "--root", "docs", python=sys.executable)
-    assert (found.code, found.err) == (ExitCode.OK, "")
+    assert (found.code, found.err) == (ExitCode.OK, "toolset: docs, of the installed ones\n")
     assert found.json["data"]["documents"][0]["path"] == "intro.mdx"
     assert found.json["metadata"]["recovery"]["changed"] == {"path": "intro.mdx"}
     assert run_in(folder, "lint", *APP, python=sys.executable).code == ExitCode.OK

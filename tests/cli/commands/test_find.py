@@ -129,7 +129,10 @@ def test_all_that_was_searched_is_named(
     assert f"in {night.log}, {night.state.removeprefix('sqlite:')}." in capsys.readouterr().err
 
 
-def test_what_is_not_there_is_said(night: Night, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_there_is_said(
+    night: Night, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))  # without the store of another test
     for words, code in (
         (["ffffffffffffffff", "--log", str(night.log)], ExitCode.FAILED),
         ([night.error_id, "--log", "nowhere.log"], ExitCode.FAILED),

@@ -15,6 +15,7 @@ import mcp_types as types
 import pydantic_core
 
 from failsoft.framework.asking import Answer, AwaitingAnswer, Question
+from failsoft.framework.asking.forms import BOUNDS, FORMATS, PLAIN
 from failsoft.framework.asking.waiting import ask, asked_in
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import Unavailable, Unsupported
@@ -28,10 +29,7 @@ _FIELDS_AT_MOST = 20
 _TEXT_AT_MOST = 200
 _NAME_AT_MOST = 80
 _OPTIONS_AT_MOST = 100
-_BOUNDS = ("minLength", "maxLength", "minimum", "maximum")
-_FORMATS = ("email", "uri", "date", "date-time")
 _OPTIONS = frozenset({"enum", "oneOf"})
-_TYPES = frozenset({"boolean", "integer", "number", "string"})
 _WORD = re.compile(r"\w{1,80}")
 _SECRETS = frozenset(
     {
@@ -251,7 +249,7 @@ def _field(name: str, field: Any) -> dict[str, Any]:
         ValueError: It is no plain field, it is a secret, or its name or its options cannot be shown as they are.
     """
     kind = field.get("type") if isinstance(field, Mapping) else None
-    if not isinstance(kind, str) or kind not in {*_TYPES, "array"} or not _is_shown_whole(name, _NAME_AT_MOST):
+    if not isinstance(kind, str) or kind not in {*PLAIN, "array"} or not _is_shown_whole(name, _NAME_AT_MOST):
         msg = f"its field {quoted(name, _NAME_AT_MOST)} is no plain value"
         raise ValueError(msg)
     texts = (name, field.get("title"), field.get("description"))
@@ -261,11 +259,11 @@ def _field(name: str, field: Any) -> dict[str, Any]:
         raise ValueError(msg)
     kept: dict[str, Any] = {"type": kind}
     kept |= {key: bounded(str(field[key]), _TEXT_AT_MOST) for key in ("title", "description") if field.get(key)}
-    kept |= {key: field[key] for key in _BOUNDS if type(field.get(key)) in {int, float}}
+    kept |= {key: field[key] for key in BOUNDS if type(field.get(key)) in {int, float}}
     if kind == "array":
         kept |= {key: field[key] for key in ("minItems", "maxItems") if type(field.get(key)) is int}
         return {**kept, "items": _items(name, field.get("items"))}
-    kept |= {"format": field["format"]} if field.get("format") in _FORMATS else {}
+    kept |= {"format": field["format"]} if field.get("format") in FORMATS else {}
     for key in (_OPTIONS | {"enumNames"}) & field.keys():
         options = field[key]
         if kind != "string" or not isinstance(options, list) or not 0 < len(options) <= _OPTIONS_AT_MOST:

@@ -19,9 +19,10 @@ _LINES_AT_MOST = 20
 _VALUE_AT_MOST = 300
 _TITLE_AT_MOST = 80
 _OPTIONS_AT_MOST = 20
-_PLAIN = ("string", "number", "integer", "boolean")
-_KEPT = ("minLength", "maxLength", "minimum", "maximum")
-_FORMATS = ("email", "uri", "date", "date-time")
+PLAIN = frozenset({"string", "number", "integer", "boolean"})
+"""The types of the fields of a form."""
+BOUNDS = ("minLength", "maxLength", "minimum", "maximum")
+FORMATS = ("email", "uri", "date", "date-time")
 
 
 def consent_question(tool: str, description: str, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> Question:
@@ -86,10 +87,10 @@ def field_for(name: str, schema: Mapping[str, Any], options: Sequence[str] = ())
         if own.get("type", "string") != "string" or not all(isinstance(item, str) for item in listed):
             return None
         return {**field, "type": "string", "enum": [*listed][:_OPTIONS_AT_MOST]}
-    if own.get("type") not in _PLAIN:
+    if own.get("type") not in PLAIN:
         return None
-    field.update({key: own[key] for key in _KEPT if key in own})
-    return {**field, "format": own["format"]} if own.get("format") in _FORMATS else field
+    field.update({key: own[key] for key in BOUNDS if key in own})
+    return {**field, "format": own["format"]} if own.get("format") in FORMATS else field
 
 
 def is_secret(name: str, schema: Mapping[str, Any]) -> bool:

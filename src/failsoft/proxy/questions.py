@@ -105,9 +105,7 @@ class Questions:
         try:
             self._asking_for = call
             question = replace(question, kept={_HELD: place})
-            begun, call.effects_begun = call.effects_begun, 0  # what was begun goes on while the upstream waits
-            answer = await ask(call, question)
-            call.effects_begun = begun
+            answer = await _put(question, call)
         except AwaitingAnswer as later:
             answer = await self._later(call, place, later)
         if answer is None:
@@ -204,9 +202,7 @@ class Questions:
             self._log(str(refused))
             said = f"The server '{self._server}' asked its user something that is not passed on: {refused}."
             raise Unsupported(message=said) from refused
-        begun, call.effects_begun = call.effects_begun, 0  # what was begun goes on by the state of the upstream
-        answer = await ask(call, replace(question, kept=kept))
-        call.effects_begun = begun
+        answer = await _put(replace(question, kept=kept), call)
         if answer is None:
             return None
         action = "cancel" if answer.action == "unanswered" else answer.action
@@ -216,6 +212,14 @@ class Questions:
 
     def _log(self, reason: str) -> None:
         logger.bind(upstream=self._server, reason=reason).warning("A question of an upstream was declined: {}", reason)
+
+
+async def _put(question: Question, call: Call) -> Answer | None:
+    """Ask for an upstream; what it has begun goes on while it waits, or by its state, so that nothing is repeated."""
+    begun, call.effects_begun = call.effects_begun, 0
+    answer = await ask(call, question)
+    call.effects_begun = begun
+    return answer
 
 
 def question_from(server: str, message: Any, schema: Any) -> Question:

@@ -81,3 +81,9 @@ def test_what_was_counted_is_told_with_the_next_event_after_a_minute() -> None:
     times = [0.0, 1.0, 59.0, 60.0, 61.0, 200.0]
     refused = OnceAMinute(iter(times).__next__)
     assert [refused.due(401) for _ in times] == [1, 0, 0, 3, 0, 2]
+
+
+def test_kinds_of_events_beyond_a_thousand_are_forgotten_oldest_first() -> None:
+    refused = OnceAMinute(lambda: 0.0)
+    assert [refused.due(kind) for kind in range(1_001)] == [1] * 1_001
+    assert [refused.due(kind) for kind in (1_000, 1, 0)] == [0, 0, 1]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import json
 from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from loguru import logger
 
+from failsoft import configure_logging
 from failsoft.recovery import RateLimit
 from failsoft.testing import fresh_runtime
 from tests.doors import KEPT, PARTS, CallScope, Changed, LocalState, take
@@ -30,6 +34,25 @@ def test_calls_beyond_the_rate_are_turned_away_before_anything_is_done_for_them(
         assert metrics.of("finished").count("rejected") == 50
 
     on_instant_clock(main())
+
+
+def test_refusals_share_a_log_line_a_minute_for_each_caller_and_other_failures_have_one_each() -> None:
+    stream = io.StringIO()
+    configure_logging("WARNING", json_lines=True, stream=stream)
+
+    async def main() -> None:
+        tool = protected(RateLimit("2/hour"))
+        for name in ("ada", "bob", "ada", "ada", "bob"):
+            await as_principal(tool, name)
+        for _ in range(2):
+            await tool.operations["fetch"].call({"no": 1}, CallScope(principal="ada"))
+
+    on_instant_clock(main())
+    logger.remove()
+    logger.disable("failsoft")
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    refused = [line["user"] for line in lines if line["code"] == "RATE_LIMITED"]
+    assert (refused, len(lines)) == (["ada", "bob"], 4)
 
 
 def test_the_reported_wait_is_exact() -> None:

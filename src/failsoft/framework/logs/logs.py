@@ -61,8 +61,12 @@ _WORKERS = {
 _WITHOUT_ACCESS = frozenset({401, 403, 421})
 """Statuses of requests whose token, Host or Origin is not accepted."""
 
+_LIMITED = frozenset({"rate_limited", "quota_exhausted"})
+"""Categories of refusals that a caller without patience can cause by the thousand."""
+
 _defects: weakref.WeakKeyDictionary[Any, RepeatedDefects] = weakref.WeakKeyDictionary()
-"""By runtime."""
+_limited: weakref.WeakKeyDictionary[Any, OnceAMinute] = weakref.WeakKeyDictionary()
+"""By runtime, both."""
 
 _core: Any = getattr(loguru, "_core", None)
 
@@ -82,13 +86,19 @@ def log_finished(call: Call, duration_s: float) -> None:
 
 
 def log_failed(call: Call, failure: Failure, duration_s: float) -> None:
-    """Log a call that failed: WARNING for an expected failure, ERROR with the traceback for a crash."""
+    """Log a call that failed: WARNING for an expected failure, ERROR with the traceback for a crash.
+
+    Calls that a limit refused before their handler ran share one line a minute for each caller, operation and code.
+    """
     if failure.is_crash:
         report_crash(failure.exception, operation=failure.operation, error_id=failure.error_id)
         runtime = call.bound.tool.runtime
         tell(_defects.setdefault(runtime, RepeatedDefects()).count, failure, runtime.alerts)
     if not is_silent(_ERROR if failure.is_crash else _WARNING):
-        report = (failure_facts, "call_failed", call, failure, duration_s)
+        count = _times_limited(call, failure) if failure.category in _LIMITED and failure.rejected else 1
+        if not count:
+            return
+        report = (failure_facts, "call_failed", call, failure, duration_s, count)
         if failure.is_crash:
             _say("ERROR", "Call failed", report, failure.exception)
         else:
@@ -96,6 +106,12 @@ def log_failed(call: Call, failure: Failure, duration_s: float) -> None:
     if failure.code == BadOutput.code and failure.exception.__cause__ is not None:
         function = call.handler or call.bound.function
         report_result(failure.exception, function, operation=failure.operation, error_id=failure.error_id)
+
+
+def _times_limited(call: Call, failure: Failure) -> int:
+    """Count a refusal, and return how many are to be logged now."""
+    refused = _limited.setdefault(call.bound.tool.runtime, OnceAMinute())
+    return refused.due((call.tool, call.operation, failure.code, call.principal))
 
 
 def log_recovery(call: Call, strategy: str, result: RecoveryOutcome) -> None:
@@ -201,8 +217,15 @@ def configure_logging(
     return add_sink(level, json_lines=json_lines, stream=stream, intercept=intercept)
 
 
-def failure_facts(call: Call, failure: Failure, duration_s: float) -> dict[str, Any]:
-    """Return the facts of a failed call; the stack only of a crash, the text of the cause otherwise."""
+def failure_facts(call: Call, failure: Failure, duration_s: float, count: int = 1) -> dict[str, Any]:
+    """Return the facts of a failed call; the stack only of a crash, the text of the cause otherwise.
+
+    Args:
+        call: The call.
+        failure: How it failed.
+        duration_s: How long it took.
+        count: How many calls were refused in this way since the last line about one, this one included.
+    """
     error = failure.exception
     facts = {
         # Only the error's message: the next step of the response may quote arguments.
@@ -221,6 +244,7 @@ def failure_facts(call: Call, failure: Failure, duration_s: float) -> dict[str, 
             :ITEMS_AT_MOST
         ],
         "operator_hint": redact_text(bounded(error.operator_hint)),
+        "count": count if count > 1 else None,
     }
     if failure.is_crash:
         facts["stack_trace"] = stack_of(error)

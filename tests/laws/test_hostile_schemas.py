@@ -40,6 +40,8 @@ VALIDATED: dict[str, tuple[dict[str, Any], Any]] = {
     "wrong items": ({"anyOf": [{"items": {"type": "string"}}, {"items": {"type": "null"}}]}, [1] * 100_000),
     "enum of every item": ({"contains": {"enum": [*range(20_000)]}}, ["x"] * 20_000),
     "enum of every name": ({"propertyNames": {"enum": [*map(str, range(9_999))]}}, {f"q{n}": 1 for n in range(9_999)}),
+    "enum beside a large value": ({"enum": [f"word {number}" for number in range(20_000)]}, [["x"] * 100] * 50),
+    "unique again and again": ({"allOf": [{"uniqueItems": True}] * 4_000}, [*range(40_000)]),
     "equal hashes": ({"uniqueItems": True}, [n * (2**61 - 1) for n in range(40_000)]),
     "unknown names": (
         {"properties": {f"name_{n}": {} for n in range(5_000)}, "additionalProperties": False},

@@ -28,6 +28,7 @@ _UNKNOWN_AT_MOST = 20
 _COMPARED_AT_MOST = 10_000
 """Pairs of an unknown name and a known one that are compared."""
 _COMPARED_IN_A_STEP = 4
+_GONE_THROUGH_IN_A_STEP = 1_000
 _STEPS_AT_MOST = 20_000
 """Values and schemas that are looked at for one refusal, some 30 ms."""
 COMBINING = frozenset({"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas"})
@@ -103,6 +104,7 @@ class Explanation:
         if schema is True or self._steps < 0 or not isinstance(schema, dict):
             return [Fault("unexpected", place)] if schema is False else []
         value = place.value
+        self._steps -= len(value) // _GONE_THROUGH_IN_A_STEP if isinstance(value, (str, list, dict)) else 0
         if "enum" in schema or "const" in schema:
             listed = [schema["const"]] if "const" in schema else schema["enum"]
             self._steps -= len(listed) // _COMPARED_IN_A_STEP

@@ -224,6 +224,8 @@ def _formats() -> Any:
 
 _STEPS = 500
 """Keywords that are evaluated, and values compared, between two looks at the clock."""
+_IN_A_STEP = 64
+"""Characters, items or names of a value that a keyword may go through in one of these steps."""
 _left: ContextVar[list[float]] = ContextVar("failsoft_validation_left")
 """Steps up to the next look at the clock, and the thread's time at which the validation ends."""
 
@@ -321,6 +323,7 @@ def _counted(check: Callable[..., Any]) -> Callable[..., Any]:
     def keyword(validator: Any, wanted: Any, value: Any, schema: Any) -> Any:
         left = _left.get()
         left[0] -= 1 + (len(wanted) if isinstance(wanted, (list, dict)) else 0)
+        left[0] -= len(value) // _IN_A_STEP if isinstance(value, (str, list, dict)) else 0
         if left[0] < 0:
             left[0] = _STEPS
             if time.thread_time() > left[1]:

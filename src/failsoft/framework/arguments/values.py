@@ -82,9 +82,12 @@ def is_of(kind: Any, value: Any) -> bool:
 
 def same_json(one: Any, other: Any) -> bool:
     """Return whether two JSON values are equal: 1 and 1.0 are, 1 and true are not."""
-    if type(one) is type(other) and type(one) in {str, bool, int}:
-        return bool(one == other)
-    return bool(unique_key(one) == unique_key(other))
+    if isinstance(one, (list, tuple)):
+        return isinstance(other, (list, tuple)) and len(one) == len(other) and all(map(same_json, one, other))
+    if isinstance(one, Mapping):
+        is_alike = isinstance(other, Mapping) and one.keys() == other.keys()
+        return is_alike and all(same_json(item, other[name]) for name, item in one.items())
+    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 
 def unique_key(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pwd
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, astuple, dataclass
@@ -175,8 +174,8 @@ def kept_files(settings: Settings, logs: Sequence[Path]) -> list[KeptFile]:
 def _kept(file: Path, holds: str) -> KeptFile:
     found = file.stat()
     try:
-        owner = pwd.getpwuid(found.st_uid).pw_name
-    except KeyError:
+        owner = file.owner()
+    except (KeyError, NotImplementedError):  # no such user, as in containers; or Windows
         owner = str(found.st_uid)
     return KeptFile(str(file), f"{stat.S_IMODE(found.st_mode):o}", owner, holds)
 

@@ -241,8 +241,8 @@ def operator() -> str:
     """Return who types this command, as audit entries and held breakers name it; the user behind `sudo` too."""
     try:
         name = getpass.getuser()
-    except (KeyError, OSError):  # no such user, as in containers
-        name = str(os.getuid())
+    except (ImportError, KeyError, OSError):  # no such user, as in containers; or none is said, on Windows
+        name = str(os.getuid()) if hasattr(os, "getuid") else "unknown"
     behind = os.environ.get("SUDO_USER")
     return f"operator:{name} ({behind})" if behind and behind != name else f"operator:{name}"
 

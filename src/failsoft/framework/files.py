@@ -9,10 +9,9 @@ that ignore case.
 from __future__ import annotations
 
 import errno
-import grp
 import os
-import pwd
 import stat
+import sys
 import threading
 import unicodedata
 import weakref
@@ -22,10 +21,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from failsoft.framework.errors import ConfigurationError
+
+if sys.platform != "win32":
+    import grp
+    import pwd
+
 Protection: TypeAlias = Literal["file", "family", "tree"]
 """A file; a file and all names beside it that begin with its own (a log, its segments); a folder and all in it."""
 _PARENTS_AT_MOST = 256
-_FOLDER = os.O_DIRECTORY | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
+OPEN_FLAGS: int = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
+"""How a file is opened without waiting for the other end of a pipe; not every system has each."""
 
 
 def folded(name: str) -> str:
@@ -165,20 +171,35 @@ def _key(facts: os.stat_result | None) -> tuple[int, int] | None:
 
 def _parents(folder: int) -> frozenset[tuple[int, int] | None]:
     """Return device and inode of a folder and of all folders above it."""
+    flags = os.O_DIRECTORY | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
     found: list[tuple[int, int] | None] = []
-    current = os.open(".", _FOLDER, dir_fd=folder)
+    current = os.open(".", flags, dir_fd=folder)
     try:
         for _ in range(_PARENTS_AT_MOST):
             key = _key(os.fstat(current))
             if found and found[-1] == key:  # the root is its own parent
                 break
             found.append(key)
-            above = os.open("..", _FOLDER, dir_fd=current)
+            above = os.open("..", flags, dir_fd=current)
             os.close(current)
             current = above
     finally:
         os.close(current)
     return frozenset(found)
+
+
+def require_posix(what: str) -> None:
+    """Raise CONFIG_ERROR on Windows, for a part that needs locks, owners, modes and open folders of POSIX.
+
+    Args:
+        what: The part and `needs`, as the sentence begins.
+    """
+    if sys.platform == "win32":
+        raise ConfigurationError(
+            issue=f"{what} a POSIX system such as Linux, and this is Windows",
+            resolution="use WSL or a container",
+            details={"system": sys.platform},
+        )
 
 
 def opened_regular(file: Path, flags: int = os.O_RDONLY) -> int:
@@ -187,7 +208,7 @@ def opened_regular(file: Path, flags: int = os.O_RDONLY) -> int:
     Raises:
         OSError: It cannot be opened, or is not a regular file.
     """
-    descriptor = os.open(file, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(file, flags | OPEN_FLAGS, 0o600)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "it is not a regular file", str(file))
@@ -207,6 +228,8 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 def other_writers(file: int | Path, path: Path) -> str:
     """Return who besides its owner may change a file, and what to do; empty if nobody may, so that it can be relied on.
 
+    Windows has no owner and no mode that say so, so that no file can be relied on there.
+
     Args:
         file: The path, or the descriptor of the open file.
         path: Where it lies. Those who may write its folder may replace it, unless the folder is sticky. A folder that
@@ -216,6 +239,8 @@ def other_writers(file: int | Path, path: Path) -> str:
         OSError: There is no such file, or it cannot be examined.
     """
     found = os.stat(file)  # noqa: PTH116 - of a descriptor, too
+    if sys.platform == "win32":
+        return "Windows does not say who may write it, so that it proves nothing: use a POSIX system"
     if found.st_mode & _OTHERS_WRITE:
         return "its group or other users may write it, so that it proves nothing: `chmod go-w` it"
     if os.geteuid() not in {0, found.st_uid} and found.st_uid != 0:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
+from failsoft.framework.files import OPEN_FLAGS
 from failsoft.framework.logs.log_output import logs_json, record_of
 from failsoft.server.lifecycle import Lifecycle
 from failsoft.server.signals import SIGNALS, signals_handled
@@ -122,6 +123,6 @@ def _end_process() -> None:
 def _error_output() -> int:
     """Return a descriptor of stderr that does not block, however slow its reader; or one of the null device."""
     try:
-        return os.open("/proc/self/fd/2", os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        return os.open("/proc/self/fd/2", os.O_WRONLY | os.O_APPEND | OPEN_FLAGS)
     except OSError:
-        return os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        return os.open(os.devnull, os.O_WRONLY | OPEN_FLAGS)

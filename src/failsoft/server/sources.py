@@ -153,6 +153,8 @@ def load_toolset(name: str, *, root: Path | tuple[Path, ...] | None = None) -> B
         raise ConfigurationError(issue=f"there is no toolset '{bounded(name)}'; the toolsets are {_listed(known)}")
     try:
         loaded: Any = known[name].load()
+    except ToolError:
+        raise
     except Exception as error:
         raise _broken(error, what=f"The toolset '{name}' cannot be loaded") from error
     folders = (root,) if isinstance(root, Path) else root or ()

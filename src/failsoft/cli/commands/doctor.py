@@ -169,6 +169,8 @@ def _versions(found: _Checkup) -> dict[str, str | None]:
         try:
             versions[name] = version(name)
         except PackageNotFoundError:
+            if ";" in requirement:  # for another system or interpreter
+                continue
             versions[name] = None
             found.broken(name, "this dependency is not installed")
     return versions
@@ -238,7 +240,7 @@ def _toolsets(found: _Checkup, target: Target) -> list[dict[str, Any]]:
         broken: list[dict[str, Any]] = []
 
         def note(name: str, error: ToolError) -> None:
-            is_left_out = name in known and "extra" in (error.details or {})  # without its extra: not an error
+            is_left_out = name in known and {"extra", "system"} & {*(error.details or ())}  # not for this installation
             (found.warn if is_left_out else found.broken)(f"toolset {name}" if name in known else name, error.message)
             if name in known:
                 facts: dict[str, Any] = {"package": package, "operations": {}, "settings": [], "named": named}

@@ -18,10 +18,10 @@ from failsoft.framework.audit.chain import BEGINNING, BadLine, Head, Seal, check
 from failsoft.framework.audit.keeping import AT_ONCE, Keeping
 from failsoft.framework.audit.places import HeadFile, NotWritten, is_at, lock, reason_of, refusing, sync_folder, unlock
 from failsoft.framework.audit.reading import Scan, end_of, lines_of, segment_name, segments
-from failsoft.framework.files import give_to_folder_owner
+from failsoft.framework.files import OPEN_FLAGS, give_to_folder_owner
 from failsoft.framework.safe.author_reports import logger
 
-_OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT | OPEN_FLAGS | getattr(os, "O_NOFOLLOW", 0)
 _to_disk: Callable[[int], None] = getattr(os, "fdatasync", os.fsync)
 _RESTLESS = "its file is replaced again and again"
 _NO_FILE = "it is not a regular file"

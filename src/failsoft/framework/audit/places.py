@@ -7,13 +7,13 @@ one server cannot write the log of another, see `is_known_log`.
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import json
 import os
 import random
 import re
 import secrets
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,7 +21,10 @@ from pathlib import Path
 
 from failsoft.framework.audit.chain import BadLine, Head, KeyUnusable, LogUnusable, Seal
 from failsoft.framework.errors.vocabulary import PicklableError
-from failsoft.framework.files import opened_regular, other_writers, state_folder
+from failsoft.framework.files import OPEN_FLAGS, opened_regular, other_writers, state_folder
+
+if sys.platform != "win32":
+    import fcntl
 
 STATE = "state:"
 """Value of FAILSOFT_AUDIT_HEAD_PATH that selects the default."""
@@ -96,7 +99,7 @@ def made_key(file: Path | None = None) -> bytes:
         return key
     make_private(file.parent)
     fresh = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | OPEN_FLAGS, 0o600)
     try:
         try:
             os.write(descriptor, secrets.token_hex(_KEY_BYTES).encode() + b"\n")

@@ -26,14 +26,13 @@ from failsoft.framework.audit.places import STATE, HeadFile, NotWritten, default
 from failsoft.framework.audit.reading import newest, segments
 from failsoft.framework.audit.verify import Verification, verify
 from failsoft.framework.errors import AuditLockFailed, AuditLogFailed
-from failsoft.framework.files import protected_files
+from failsoft.framework.files import protected_files, require_posix
 from failsoft.framework.safe.author_reports import logger
 
 if TYPE_CHECKING:
     from failsoft.framework.settings import Settings
 
-_BATCH_AT_MOST = 1_000
-_WAITING_AT_MOST = 10_000
+_BATCH_AT_MOST, _WAITING_AT_MOST = 1_000, 10_000
 _AT_EXIT_S = 5.0
 _LOCK_SHARE = 0.8
 """Share of the time limit for acquiring the lock; the rest is for the disk."""
@@ -87,6 +86,7 @@ class AuditLog:
         keep_bytes: int | None = None,
         archive: Path | str | None = None,
     ) -> None:
+        require_posix("An audit log needs")
         self.path = Path(path).absolute()
         kept_key = None if key_file is None else Path(key_file).absolute()
         self._key: bytes | Callable[[], bytes] = key if key is not None else partial(key_from, kept_key)

@@ -14,7 +14,7 @@ from typing import Any
 from failsoft.framework.audit.chain import BEGINNING, BadLine, Head, LogUnusable, Seal
 from failsoft.framework.audit.places import HeadFile, NotWritten, default_head, key_from, lock, unlock
 from failsoft.framework.audit.reading import Scan, lines_of, segments
-from failsoft.framework.files import opened_regular
+from failsoft.framework.files import opened_regular, require_posix
 
 _LOCK_WITHIN_S = 2.0
 _OF_COPY = "; of a copy, `failsoft audit verify COPY --copy-of PATH` uses that of the original"
@@ -91,6 +91,7 @@ def verify(
     Raises:
         OSError: A file is there and cannot be read.
     """
+    require_posix("An audit log needs")
     verdict = Verification()
     try:
         return _verify(path, verdict, key, head_path)

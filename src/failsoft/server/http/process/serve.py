@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from starlette.applications import Starlette
 
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.files import require_posix
 from failsoft.framework.safe.author_reports import logger
 from failsoft.metrics.board import Board, use
 from failsoft.server.assembly import Assembly
@@ -29,6 +30,7 @@ def serve_http(
     with ExitStack() as stack:
         folder = None
         if workers > 1:
+            require_posix("Several workers need")
             from failsoft.server.http.process.workers import board_folder  # noqa: PLC0415 - only where it is used
 
             folder = stack.enter_context(board_folder())

@@ -11,8 +11,9 @@ from typing import Any
 
 HOMES = {
     "failsoft.adapters.foreign": "ForeignScope, ForeignTool, ForeignTools",
-    "failsoft.cli": "main as command, screen as screen_module",
+    "failsoft.cli": "asking as asking_module, main as command, screen as screen_module",
     "failsoft.cli.app": "application, known_commands, run",
+    "failsoft.cli.asking": "person_at_terminal",
     "failsoft.cli.arguments": "from_json, from_words",
     "failsoft.cli.commands": "codes as codes_module",
     "failsoft.cli.commands.demo": "DemoStep, STORY, _judge as judge, _miscounted as miscounted, _play as play",

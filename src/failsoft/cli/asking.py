@@ -6,12 +6,12 @@ import asyncio
 import contextlib
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from failsoft.framework.asking import Answer, Ask, Question
 from failsoft.framework.asking.forms import CONFIRM
-from failsoft.framework.text import printable
+from failsoft.framework.text import printable, quoted
 
 if sys.platform != "win32":
     import termios
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from failsoft.client import OnQuestion
 
 _YES = frozenset({"y", "yes"})
+_KINDS = {"integer": int, "number": float}
+_TRIES = 3
 
 
 def person_at_terminal() -> Ask | None:
@@ -79,21 +81,50 @@ def _answer(question: Question) -> Answer:
 
 
 def _value(title: str, field: Mapping[str, Any]) -> Any:
-    """Return what is typed for a field, in its type; None for nothing.
+    """Return what is typed for a field, in its type; None for nothing. What is no value of it is asked for again.
 
     Raises:
         EOFError: The input has ended.
-        ValueError: It is no value of the field.
+        ValueError: It was no value of the field, each time.
     """
     if field.get("type") == "boolean":
         return _typed(f"{title}? [y/N]").lower() in _YES
-    if options := field.get("enum"):
-        _show(*(f"  {number}. {option}" for number, option in enumerate(options, start=1)))
-        typed = _typed(f"{title} [1-{len(options)}]:")
-        return options[range(1, len(options) + 1).index(int(typed))] if typed else None
-    typed = _typed(f"{title}:")
-    kinds = {"integer": int, "number": float}
-    return kinds.get(str(field.get("type")), str)(typed) if typed else None
+    takes_several = field.get("type") == "array"
+    options = _options(field.get("items", {}) if takes_several else field)
+    _show(*(f"  {number}. {label}" for number, label in enumerate(options.values(), start=1)))
+    numbers = f" [1-{len(options)}{', several as 1,2' if takes_several else ''}]" if options else ""
+    for _ in range(_TRIES):
+        typed = _typed(f"{title}{numbers}:")
+        try:
+            if not typed:
+                return None
+            if takes_several:
+                return _several(typed, [*options], field)
+            return _chosen(typed, [*options]) if options else _KINDS.get(str(field.get("type")), str)(typed)
+        except ValueError:
+            _show(f"  This is no answer: {quoted(typed)}.")
+    raise ValueError(title)
+
+
+def _options(field: Mapping[str, Any]) -> dict[str, str]:
+    """Return the values to choose from, with how they are shown."""
+    if titled := field.get("oneOf") or field.get("anyOf"):
+        return {str(one["const"]): str(one.get("title") or one["const"]) for one in titled}
+    values = [str(value) for value in field.get("enum", ())]
+    return dict(zip(values, map(str, field.get("enumNames") or values), strict=False))
+
+
+def _chosen(typed: str, options: Sequence[str]) -> str:
+    """Return the option of a number, or the one that is typed itself. Raises ValueError if there is none."""
+    return typed if typed in options else options[range(1, len(options) + 1).index(int(typed))]
+
+
+def _several(typed: str, options: Sequence[str], field: Mapping[str, Any]) -> list[str]:
+    """Return the options of several numbers. Raises ValueError if one is none, or there are too few or too many."""
+    chosen = [*dict.fromkeys(_chosen(part.strip(), options) for part in typed.split(","))]
+    if not field.get("minItems", 0) <= len(chosen) <= field.get("maxItems", len(chosen)):
+        raise ValueError(typed)
+    return chosen
 
 
 def _forget_typed() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.doors import Answer, Question, asking_module, person_at_terminal
 from tests.server.processes import Served
 from tests.zygote import PYTHON
 
@@ -75,6 +76,39 @@ def test_a_call_that_needs_consent_asks(tmp_path: Path, typed: str | None, code:
 )
 def test_an_argument_is_typed_or_chosen(tmp_path: Path, words: list[str], typed: str, found: str) -> None:
     assert call(tmp_path, typed, *words)["data"] == found
+
+
+WEEK = {"type": "array", "items": {"enum": ["mon", "tue", "wed"]}, "minItems": 1, "maxItems": 2}
+SIZES = {"type": "string", "oneOf": [{"const": "s", "title": "Small"}, {"const": "l", "title": "Large"}]}
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "answer"),
+    [
+        ({"enum": ["Emma", "Dune"]}, ["3", "x", "2"], "Dune"),
+        ({"enum": ["Emma", "Dune"]}, ["Emma"], "Emma"),
+        ({"enum": ["Emma", "Dune"]}, ["0", "3", "-1"], None),
+        ({"enum": ["e", "d"], "enumNames": ["Emma", "Dune"]}, ["2"], "d"),
+        (SIZES, ["2"], "l"),
+        (WEEK, ["1,2,3", "1, 3"], ["mon", "wed"]),
+        (WEEK, ["2"], ["tue"]),
+        ({**WEEK, "items": {"anyOf": SIZES["oneOf"]}}, ["4", "2,1"], ["l", "s"]),
+        ({"type": "integer"}, ["five", "5"], 5),
+        ({"type": "number"}, ["", "5"], None),
+    ],
+)
+@pytest.mark.anyio
+async def test_what_is_no_answer_is_asked_for_again_twice(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], field: Any, typed: list[str], answer: Any
+) -> None:
+    for stream in (sys.stdin, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    lines = iter([f"{line}\n" for line in typed])
+    monkeypatch.setattr(sys.stdin, "readline", lambda: next(lines))
+    monkeypatch.setattr(asking_module, "_forget_typed", list)
+    ask = person_at_terminal()
+    given = await ask(Question("Which?", {"properties": {"one": field}, "required": ["one"]}, "arguments"))
+    assert given == (Answer("cancel") if answer is None else Answer("accept", {"one": answer}))
 
 
 def test_a_server_asks_the_person_at_the_terminal_of_its_caller(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import httpx2
 import pytest
 import yaml
 
+from tests.doors import rule_file
 from tests.ports import reserved_ports
 from tests.programs.no_orphan import NO_ORPHAN
 
@@ -58,8 +59,16 @@ class Prometheus:
         self._client.close()
 
 
+def at_once(rules: dict[str, Any]) -> dict[str, Any]:
+    """Return rules whose alerts fire at once: how long they wait is tested by promtool, without waiting."""
+    for group in rules["groups"]:
+        for rule in group["rules"]:
+            rule.pop("for", None)
+    return rules
+
+
 @contextmanager
-def scraping(folder: Path, port: int, token: str) -> Generator[Prometheus]:
+def scraping(folder: Path, port: int, token: str, *, alertmanager: int | None = None) -> Generator[Prometheus]:
     """Run one that scrapes the server at this port, and yield it once it has done so."""
     program = shutil.which("prometheus")
     if program is None:
@@ -69,6 +78,11 @@ def scraping(folder: Path, port: int, token: str) -> Generator[Prometheus]:
     (folder / "token").write_text(token)
     job |= {"scrape_interval": "1s", "scrape_timeout": "1s", "static_configs": [{"targets": [f"127.0.0.1:{port}"]}]}
     job["authorization"]["credentials_file"] = str(folder / "token")
+    (folder / "rules.yml").write_text(yaml.safe_dump(at_once(rule_file())))
+    configuration |= {"global": {"evaluation_interval": "1s"}, "rule_files": [str(folder / "rules.yml")]}
+    if alertmanager is not None:
+        targets = [{"targets": [f"127.0.0.1:{alertmanager}"]}]
+        configuration["alerting"] = {"alertmanagers": [{"static_configs": targets}]}
     (folder / "prometheus.yml").write_text(yaml.safe_dump(configuration))
     with reserved_ports(1) as (own,):
         command = [*NO_ORPHAN, program, f"--config.file={folder / 'prometheus.yml'}", "--log.level=error"]

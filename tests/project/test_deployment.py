@@ -15,7 +15,8 @@ import pytest
 import yaml
 
 from failsoft import Runtime, Settings, asgi_app
-from tests.doors import DEFINITIONS, draining_module
+from tests.doors import DEFINITIONS, draining_module, rule_file
+from tests.programs.incidents import PAGE as INCIDENTS, is_query, seen_of
 from tests.programs.nginx import page_configuration
 from tests.server.served_tools import Polite
 
@@ -173,26 +174,25 @@ def test_promtool_accepts_the_scrape_configuration(root: Path, promtool: str, tm
     file.write_text(shown.replace("/etc/prometheus/library.token", str(token)))
     assert str(token) in file.read_text()
     _checked(promtool, "check", "config", str(file))
+    shown_rules, rules = _example(root, "prometheus-rules.yml"), tmp_path / "failsoft.rules.yml"
+    rules.write_text(yaml.safe_dump(rule_file()))
+    file.write_text(shown_rules.replace("/etc/prometheus/rules/failsoft.rules.yml", str(rules)))
+    assert str(rules) in _checked(promtool, "check", "config", str(file), output="stdout")
     (job,) = yaml.safe_load(shown)["scrape_configs"]
     targets = job["static_configs"][0]["targets"]
     assert [f"    server {target} max_fails=0;" in _example(root, "nginx.conf") for target in targets] == [True, True]
-    assert f'up{{job="{job["job_name"]}"}} == 0' in _section(root, "Incidents")
+    assert f'up{{job="{job["job_name"]}"}} == 0' in seen_of()["A replica is down"]
 
 
 @pytest.fixture(scope="module")
-def seen(root: Path) -> list[str]:
-    """Return what is seen of incidents: every word in code style of the first column."""
-    rows = [line for line in _section(root, "Incidents").splitlines() if line.startswith("| `")]
-    assert len(rows) >= 15
-    return [shown for row in rows for shown in re.findall(r"`([^`]+)`", row.split(" | ")[0])]
-
-
-def _is_query(shown: str) -> bool:
-    return "mcp_" in shown or shown.startswith("up{")
+def seen() -> list[str]:
+    """Return what is seen of incidents: every word in code style."""
+    assert len(seen_of()) >= 15
+    return [shown for words in seen_of().values() for shown in words]
 
 
 def test_promtool_accepts_the_queries_of_the_incidents(seen: list[str], promtool: str, tmp_path: Path) -> None:
-    queries = [shown for shown in seen if _is_query(shown)]
+    queries = [shown for shown in seen if is_query(shown)]
     assert len(queries) >= 15
     rules = tmp_path / "rules.yml"
     groups = [{"name": "a", "rules": [{"alert": f"A{at}", "expr": query} for at, query in enumerate(queries)]}]
@@ -200,11 +200,11 @@ def test_promtool_accepts_the_queries_of_the_incidents(seen: list[str], promtool
     _checked(promtool, "check", "rules", str(rules))
 
 
-def test_every_metric_of_the_incidents_exists_with_its_labels(root: Path) -> None:
+def test_every_metric_of_the_incidents_exists_with_its_labels() -> None:
     known = {item.name: set(item.labels) for item in DEFINITIONS}
     known |= {f"{item.name}_bucket": {*item.labels, "le"} for item in DEFINITIONS if item.kind == "histogram"}
     valued = {item.name: (item.labels[-1], {*item.values}) for item in DEFINITIONS if item.values}
-    shown = re.findall(r"\b(mcp_\w+)(?:\{([^}]*)\})?", _section(root, "Incidents"))
+    shown = re.findall(r"(?<![:\w])(mcp_\w+)(?:\{([^}]*)\})?", INCIDENTS.read_text())
     assert {name for name, _ in shown} <= known.keys()
     for name, labels in shown:
         for label, value in re.findall(r'(\w+)="(\w+)"', labels):
@@ -222,6 +222,6 @@ def test_every_event_and_code_of_the_incidents_exists(root: Path, seen: list[str
     assert events <= logged
     pages = "".join(text for path, text in tracked.items() if path.parent == root / "docs/reference/errors")
     known = set(re.findall(r"^#+ `?([A-Z_]+)", pages, re.MULTILINE))
-    named = set(re.findall(r"[`\"]([A-Z]+_[A-Z_]+)[`\"]", _section(root, "Incidents")))
+    named = set(re.findall(r"[`\"]([A-Z]+_[A-Z_]+)[`\"]", INCIDENTS.read_text()))
     assert "STATE_UNAVAILABLE" in named
     assert {code for code in named if not code.startswith("FAILSOFT_")} <= known

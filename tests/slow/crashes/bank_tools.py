@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx2
 
-from failsoft import BaseTool, CircuitBreaker, NotFound, operation
+from failsoft import BaseTool, CircuitBreaker, NotFound, Retry, operation
 
 
 class Till(BaseTool):
@@ -28,6 +28,11 @@ class Till(BaseTool):
     )
     async def balance(self) -> str:
         """Ask the bank."""
+        return (await self.bank.get("/")).raise_for_status().text
+
+    @operation(read_only=True, recovery=[Retry(attempts=2, base_s=0.01)])
+    async def statement(self) -> str:
+        """Ask the bank twice."""
         return (await self.bank.get("/")).raise_for_status().text
 
     @operation

@@ -1,4 +1,4 @@
-"""Every incident of the page about deployment, in a real server: what the page shows of it is seen within five seconds.
+"""Every incident of the page about incidents, in a real server: what the page shows of it is seen within five seconds.
 
 Prometheus scrapes every second and answers the queries of the page, so the bound is five scrapes.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import http.server
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -25,6 +24,7 @@ import httpx2
 import pytest
 
 from tests.ports import reserved_ports
+from tests.programs.incidents import alerts_of, is_query, seen_of
 from tests.programs.prometheus import scraping
 from tests.programs.redis import RedisServer
 from tests.recovery.state.test_sqlite_faults import as_root
@@ -33,8 +33,7 @@ from tests.server.processes import BOUND_S
 from tests.slow.crashes.test_supervisor import comes_true
 from tests.slow.soak.test_behind_nginx import Replica, processes_of
 
-PAGE = Path(__file__).parents[3] / "docs/how-to/deploy.md"
-SCRAPES = 5
+SCRAPES, SCRAPES_OF_ALERTS = 5, 15
 TOKEN = "a-token-of-the-callers"
 
 
@@ -75,7 +74,7 @@ class Window(http.server.BaseHTTPRequestHandler):
 class Site:
     """A server of two workers with its Redis, its bank, its disk and its Prometheus."""
 
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
+    def __init__(self, folder: Path, stack: ExitStack, *, alertmanager: int | None = None) -> None:
         self.gate, self.disk, self.recovery = folder / "gate", folder / "disk", folder / "recovery.toml"
         self.disk.mkdir()
         self.recovery.write_text("")
@@ -96,6 +95,8 @@ class Site:
             "FAILSOFT_WORKER_STALL_S": "1",
             "XDG_STATE_HOME": str(folder / "state"),
         }
+        if alertmanager is not None:
+            self.environment["FAILSOFT_ALERT_ALERTMANAGER_URL"] = f"http://127.0.0.1:{alertmanager}"
         self.stack = stack
         limits = httpx2.Limits(max_connections=None)
         self._client = httpx2.Client(base_url=f"http://127.0.0.1:{self._port}", timeout=BOUND_S, limits=limits)
@@ -108,7 +109,7 @@ class Site:
         stack.callback(self._over.set)
         for tool in ("balance", "look_up", "pay", "process_id"):
             self.call(tool)
-        self.prometheus = stack.enter_context(scraping(folder, self._port, TOKEN))
+        self.prometheus = stack.enter_context(scraping(folder, self._port, TOKEN, alertmanager=alertmanager))
         self.prometheus.waits(2)
 
     def start(self) -> Till:
@@ -157,18 +158,21 @@ class Site:
                 found.add(str(record.get("event")))
         return found
 
-    def assert_seen(self, wanted: set[str]) -> None:
-        """Compare what Prometheus and the log show, until they have shown all of it, for five scrapes."""
+    def assert_seen(self, wanted: set[str], alerts: list[str]) -> None:
+        """Compare what Prometheus and the log show, until they have shown all of it, for five scrapes.
+
+        One of the alerts fires as well, some scrapes later: several of them compare counts over five minutes.
+        """
         last = self.prometheus.scrapes() + SCRAPES
         while wanted and self.prometheus.scrapes() <= last:
             wanted -= self.events()
             wanted -= {shown for shown in wanted if is_query(shown) and self.prometheus.ask(shown)}
             time.sleep(0.1)
         assert wanted == set(), self.server.errors[-20:]
-
-
-def is_query(shown: str) -> bool:
-    return "mcp_" in shown or shown.startswith("up{")
+        firing = f'ALERTS{{alertname=~"{"|".join(alerts)}",alertstate="firing"}}'
+        while alerts and not self.prometheus.ask(firing):
+            assert self.prometheus.scrapes() <= last + SCRAPES_OF_ALERTS, self.prometheus.ask("ALERTS")
+            time.sleep(0.1)
 
 
 def down(site: Site) -> None:
@@ -267,7 +271,7 @@ LATER = {
     'increase(mcp_worker_restarts_total{reason="exited"}[1m]) > 3',  # when the pauses between the starts have passed
     'rate(mcp_tool_errors_total{code="OVERLOADED"}[1m]) > 0',  # when the calls have been repeated in vain
 }
-"""What confirms an incident that another sign of its row shows at once."""
+"""What confirms an incident that another sign shows at once."""
 Injection = Callable[[Site], None]
 INCIDENTS: dict[str, tuple[str, Injection]] = {
     "dependency down": ("A dependency is down", down),
@@ -294,13 +298,6 @@ INCIDENTS: dict[str, tuple[str, Injection]] = {
 }
 
 
-def rows() -> dict[str, set[str]]:
-    """Return what the page shows of each incident: queries and events, by the name of the incident."""
-    table = PAGE.read_text().split("\n## Incidents\n")[1].split("\n## ")[0]
-    found = re.findall(r"^\| (`.*?) \| \*\*(.+?)\*\*", table, re.MULTILINE)
-    return {name: set(re.findall(r"`([^`]+)`", shown)) for shown, name in found}
-
-
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[as_root] if name == "disk full" else []) for name in INCIDENTS]
 )
@@ -309,4 +306,4 @@ def test_an_incident_is_seen_as_the_page_says(name: str, tmp_path: Path) -> None
     with ExitStack() as stack:
         site = Site(tmp_path, stack)
         inject(site)
-        site.assert_seen(rows()[row] - LATER)
+        site.assert_seen({*seen_of()[row]} - LATER, alerts_of()[row])

@@ -1,0 +1,29 @@
+"""`failsoft monitoring export`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import yaml
+
+from tests.cli.conftest import Run
+
+
+def test_all_files_are_written_to_a_folder(inside: Run, folder: Path) -> None:
+    ran = inside("monitoring", "export", "--out", "monitoring", "--docs-url", "https://docs.example.org/")
+    assert ran.code == 0
+    names = ["failsoft.rules.yml", "failsoft-operators.json", "failsoft-authors.json", "alertmanager.yml"]
+    assert ran.out.split() == [f"monitoring/{name}" for name in names]
+    alerts = yaml.safe_load((folder / "monitoring" / names[0]).read_text())["groups"][1]["rules"]
+    runbooks = {rule["annotations"]["runbook_url"] for rule in alerts}
+    assert "https://docs.example.org/how-to/incidents/#a-dependency-is-down" in runbooks
+    assert json.loads((folder / "monitoring" / names[1]).read_text())["uid"] == "failsoft-operators"
+
+
+def test_standard_output_takes_one_of_them(inside: Run) -> None:
+    rules = yaml.safe_load(inside("monitoring", "export", "--objective", "0.999").out)
+    assert rules["groups"][1]["rules"][0]["expr"].startswith("job:mcp_failed_calls:ratio_rate5m > 0.0144 and ")
+    boards = inside("monitoring", "export", "--format", "grafana").json
+    assert [board["uid"] for board in boards] == ["failsoft-operators", "failsoft-authors"]
+    assert yaml.safe_load(inside("monitoring", "export", "-f", "alertmanager").out)["route"]["receiver"] == "chat"

@@ -19,7 +19,7 @@ from failsoft.recovery.state.store import backend_at, file_of
 from failsoft.server.sources import unknown_variables
 
 T = TypeVar("T")
-_STATE_URL, _DEFAULT_STORE = "FAILSOFT_STATE_URL", "sqlite:"
+STATE_URL, _DEFAULT_STORE = "FAILSOFT_STATE_URL", "sqlite:"
 _REPAIRS: dict[StoreFault, str] = {
     "lost": "see that it runs and is reached from here",
     "read_only": "let it take writes; a replica takes none",
@@ -62,7 +62,7 @@ def with_store(work: Callable[[Backend, str], Awaitable[T]], url: str | None = N
         if named != _DEFAULT_STORE:
             raise ConfigurationError(
                 issue=f"there is no state store at {store_place(url)}",
-                resolution=f"correct {_STATE_URL if url is None else '--state'}; a server makes the file at its start",
+                resolution=f"correct {STATE_URL if url is None else '--state'}; a server makes the file at its start",
             )
         backend = MemoryBackend()
 

@@ -120,12 +120,14 @@ class IdempotencyEvent:
         request_id: The id of the request.
         verdict: It got the first one's outcome (`replayed`); it had other arguments (`conflict`); the first one is
             still under way (`in_progress`), or left no outcome (`lost`).
+        record: The name of the key's record, as `failsoft state` lists it.
     """
 
     tool: str
     operation: str
     request_id: str
     verdict: IdempotencyVerdict
+    record: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ from failsoft.framework.settings import Settings
 from failsoft.server.lifecycle import Lifecycle
 from failsoft.server.protocol.asking import Asking
 from failsoft.server.protocol.tools import ToolProtocol
-from failsoft.server.sources import Tools, as_tools, misspelt_variables, open_risks
+from failsoft.server.sources import Tools, as_tools, misspelt_variables, open_risks, server_name
 
 _SHUTDOWN_LIMIT_S = 10.0
 _SHORT = 4
@@ -65,7 +65,7 @@ def assemble(
     THIRD_PARTIES.load()  # imports third-party packages now and not during the first failing call
     lifecycle = Lifecycle(made, shutdown_limit_s=_SHUTDOWN_LIMIT_S)
     protocol = ToolProtocol(toolbox, lifecycle, settings)
-    name = name or (made[0].name if len(made) == 1 else "failsoft")
+    name = server_name(made, name)
     for tool in made:
         tool.server_name = name
     version = version or _version_of(made)

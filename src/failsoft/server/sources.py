@@ -260,6 +260,11 @@ def _module_of(file: Path) -> tuple[str, Path]:
     return ".".join(parts), folder
 
 
+def server_name(tools: Sequence[BaseTool], name: str | None = None) -> str:
+    """Return what a server of these tools calls itself, unless it is given a name: records are kept under it."""
+    return name or (tools[0].name if len(tools) == 1 else "failsoft")
+
+
 def as_tools(value: Tools | Any, *, origin: str = "what was given") -> list[BaseTool]:
     """Return the toolsets of a value; classes are instantiated.
 

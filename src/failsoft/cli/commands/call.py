@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -17,18 +18,22 @@ from failsoft.cli.asking import answers_at_terminal, person_at_terminal
 from failsoft.cli.errors import ExitCode, missing, usage
 from failsoft.cli.options import App, Root, Token, Url, beginning, complete_toolsets
 from failsoft.cli.screen import Screen, divert_output, is_terminal, waiting
+from failsoft.cli.store import STATE_URL
 from failsoft.cli.target import Target
+from failsoft.composition import install
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.asking import ASK_PERSON
 from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import ToolError
+from failsoft.framework.events import IdempotencyEvent
 from failsoft.framework.safe.author_reports import Report, watch_reports
 from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
 from failsoft.framework.safe.tracebacks import author_line, original
+from failsoft.recovery.state.store import default_file
 from failsoft.server.lifecycle import Lifecycle
-from failsoft.server.sources import misspelt_variables
+from failsoft.server.sources import misspelt_variables, server_name
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -67,13 +72,17 @@ def call(  # noqa: PLR0913 - what a call may be given
     url: Url = None,
     token: Token = None,
     root: Root = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep keys, sessions and plans in the store of `failsoft serve`.")
+    ] = False,
     compact: Compact = False,
 ) -> None:
     """Call one operation and print its answer as JSON.
 
     Values are converted by the operation's schema: `limit=5` is a number if the schema expects one, and a repeated key
     makes a list. KEY=VALUE replaces arguments from --json. The exit code is 1 if the answer is a failure. The traceback
-    of a crash and the output of the handler go to standard error.
+    of a crash and the output of the handler go to standard error. Idempotency keys and sessions end with the command,
+    unless --keep or FAILSOFT_STATE_URL is given.
 
     Examples:
       failsoft call get_book title=Dune --app library
@@ -83,6 +92,8 @@ def call(  # noqa: PLR0913 - what a call may be given
     command = f"failsoft call {operation} --toolset {{}}"
     target = Target(toolset or (), app, url=url, token=token, root=root, command=command)
     given = {} if as_json is None else from_json(_standard_input() if as_json == "-" else as_json, operation)
+    if keep:
+        _keep_records(url)
     if url is not None:
         on_question = answers_at_terminal()
         calling = partial(_call_remote, url, operation, given, arguments or (), may_ask=on_question is not None)
@@ -109,6 +120,21 @@ def call(  # noqa: PLR0913 - what a call may be given
             named += [("--root", str(folder)) for folder in root or ()]
             _advise(response, [word for option in named for word in option])
         raise typer.Exit(ExitCode.FAILED)
+
+
+def _keep_records(url: str | None) -> None:
+    """Use the store of `failsoft serve` for durable records, unless FAILSOFT_STATE_URL names one.
+
+    Raises:
+        INVALID_PARAM: There is nothing to keep here, or nowhere to keep it.
+    """
+    if url is not None:
+        raise usage(message="--keep goes with a call in this process; a server keeps its own records.")
+    named = os.environ.get(STATE_URL)
+    if named == "memory:":
+        raise usage(message=f"--keep has no store, since {STATE_URL} is memory:.", hint=f"{STATE_URL}=sqlite:PATH")
+    if not named:
+        install(durable=default_file())
 
 
 def _standard_input() -> str:
@@ -155,6 +181,9 @@ def _call_local(
     tools = target.tools() if target.is_named else _toolset_with(operation, target.tools())
     for sentence in misspelt_variables(tools):
         typer.echo(f"warning: {sentence}", err=True)
+    project = target.project
+    for tool in tools:  # records are those of the server that serves these tools
+        tool.server_name = server_name(tools, None if project is None else project.name)
     bound = Toolbox(tools).find(operation)
     given = {**arguments, **from_words(words, {} if bound is None else bound.input_schema)}
     return asyncio.run(_run(tools, operation, given))
@@ -175,12 +204,21 @@ def _toolset_with(operation: str, tools: Sequence[BaseTool]) -> list[BaseTool]:
     return [taken]
 
 
+def _say_which_record(event: IdempotencyEvent) -> None:
+    """Print the command that makes a call run again which was answered, or refused, because of an earlier one."""
+    was = "answered from" if event.verdict == "replayed" else "refused because of"
+    typer.echo(f"{was} the record of an earlier call; forget it with: failsoft state forget {event.record}", err=True)
+
+
 async def _run(tools: Sequence[BaseTool], operation: str, arguments: Mapping[str, Any]) -> ToolResponse[Any]:
     tool = next((tool for tool in tools if operation in tool.operations), None)
     if tool is None:
         return await tools[0].execute_with_error_handling(operation, arguments)
+    tool.runtime.events.subscribe(_say_which_record, IdempotencyEvent)
     async with Lifecycle([tool], shutdown_limit_s=_SHUTDOWN_LIMIT_S).running():
         bound, ask = tool.operations[operation], person_at_terminal()
+        if any(getattr(one, "derive", None) for one in bound.strategies) and tool.runtime.state.records(tool).is_local:
+            typer.echo("its derived key ends with this command; --keep keeps it, as `failsoft serve` does", err=True)
         may_ask = ask is not None and (bound.needs_consent or ASK_PERSON in bound.describe())
         with waiting(operation, is_shown=not may_ask) as show:  # the lines of a question are not to be drawn over
 

@@ -17,9 +17,10 @@ from pydantic_core import to_json
 
 from failsoft.cli.errors import missing
 from failsoft.cli.options import AsJson, beginning
-from failsoft.cli.screen import Screen, lasting
+from failsoft.cli.screen import Screen, divert_output, lasting
 from failsoft.cli.store import store_place, with_store
-from failsoft.cli.target import audited, operator
+from failsoft.cli.target import Target, audited, operator
+from failsoft.framework.errors import ToolError
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.settings import Settings
 from failsoft.framework.state.backend import Backend, Record, size_of
@@ -27,6 +28,7 @@ from failsoft.framework.state.steps import Steps, forgotten
 from failsoft.framework.text import printable
 from failsoft.recovery.idempotency.keys import ids_of_key, is_record_of
 from failsoft.recovery.strategies.circuit_steps import force
+from failsoft.server.sources import server_name
 
 
 def _complete_names(incomplete: str) -> Sequence[str]:
@@ -66,17 +68,18 @@ def list(  # noqa: A001 - the name of the command
     """List what is in the state store: breakers, budgets, limits, keys, sessions, plans.
 
     `age` is how long ago a record was last written, and for how long a breaker has been in its state. An open breaker
-    shows when its next probe may run, or who holds it. See `failsoft state --help` for what is in the store.
+    shows when its next probe may run, or who holds it. In the folder of a project, records of other applications are
+    listed apart. See `failsoft state --help` for what is in the store.
 
     Examples:
       failsoft state list --kind key --state unknown
       failsoft state list --kind breaker --state open
     """
 
-    async def work(store: Backend, _prefix: str) -> tuple[Sequence[_StoredKey], int]:
-        return await _entries(store), await store.fullest()
+    async def work(store: Backend, prefix: str) -> tuple[Sequence[_StoredKey], int, str]:
+        return await _entries(store), await store.fullest(), prefix
 
-    found, fullest_bytes = with_store(work)
+    found, fullest_bytes, prefix = with_store(work)
     ids = frozenset() if name is None else ids_of_key(name, Settings.load())
     wanted = {"kind": kind, "server": server, "toolset": toolset, "state": state}
     entries = [
@@ -85,12 +88,21 @@ def list(  # noqa: A001 - the name of the command
         if (name is None or entry.is_named(name, ids))
         and all(value in {None, getattr(entry, fact).partition(" ")[0]} for fact, value in wanted.items())
     ]
+    application = _application()
+    own = [entry for entry in entries if not application or entry.is_of(application, prefix)]
+    others = [entry for entry in entries if entry not in own]
     screen = Screen()
     if as_json:
-        screen.json([entry.to_dict() for entry in entries])
+        screen.json([{**entry.to_dict(), "own": entry in own if application else None} for entry in entries])
         return
     if entries:
-        screen.rows(["kind", "name", "state", "age", "ends in", "size", "scope"], [entry.row() for entry in entries])
+        for title, rows in ((f"Of {application}" if others else "", own), ("Of other applications", others)):
+            if rows:
+                screen.rows(
+                    ["kind", "name", "state", "age", "ends in", "size", "scope"],
+                    [one.row() for one in rows],
+                    title=title,
+                )
         quota = Settings.load().state_quota_bytes
         screen.text(f"The caller with the most uses {fullest_bytes / quota:.1%} of the quota of {quota} bytes.")
     else:
@@ -100,6 +112,19 @@ def list(  # noqa: A001 - the name of the command
             if value is not None and value not in others:
                 screen.text(printable(f"no record has --{fact} {value}; in the store: {', '.join(others) or 'none'}"))
     screen.text(f"store: {printable(store_place())}")
+
+
+def _application() -> str:
+    """Return the name of the server of the project around this folder; empty without a project."""
+    target = Target()
+    project = target.project
+    if project is None or project.name:
+        return "" if project is None else str(project.name)
+    try:
+        with divert_output():
+            return server_name(target.tools())
+    except ToolError:  # an application that cannot be loaded has records all the same
+        return ""
 
 
 def open(  # noqa: A001 - the name of the command
@@ -205,6 +230,15 @@ class _StoredKey:
             if record.value.get("name") == "open" and not record.value.get("held"):
                 probe_in_s = max(0.0, record.value.get("until", now) - now)
         return cls(record.key, kind, name, scope, record.value, record.expires_in_s, age_s, probe_in_s)
+
+    def is_of(self, server: str, prefix: str) -> bool:
+        """Return whether it is of the server of this name, or shared state of this folder.
+
+        Args:
+            server: The name.
+            prefix: That of shared keys, as of servers in this folder.
+        """
+        return self.server == server if self.scope else self.key.startswith(prefix)
 
     @property
     def server(self) -> str:

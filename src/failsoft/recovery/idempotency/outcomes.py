@@ -13,6 +13,7 @@ from pydantic_core import from_json
 from failsoft.framework.answer.response import RecoveryReceipt
 from failsoft.framework.answer.result import Result, is_block, is_result
 from failsoft.framework.call.call import Call
+from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.errors import BadOutput, Effect, ResultTooLarge, ToolError, ToolSystemError
 from failsoft.framework.errors.tool_error import registry
 from failsoft.framework.errors.violations import Violation
@@ -32,6 +33,7 @@ class Outcome:
         warnings: Its warnings.
         documents_processed: As in its metadata.
         receipt: Its recovery receipt.
+        at: When it was stored, as in logs; empty for one of an earlier version.
     """
 
     value: Any = None
@@ -41,6 +43,7 @@ class Outcome:
     warnings: tuple[str, ...] = ()
     documents_processed: int | None = None
     receipt: RecoveryReceipt | None = None
+    at: str = ""
 
 
 def _value_text(value: Any, call: Call) -> str:
@@ -48,7 +51,7 @@ def _value_text(value: Any, call: Call) -> str:
     told = call.told
     receipt = None if told.receipt is None else told.receipt.to_dict()
     facts = {"attempts": call.attempt, "warnings": told.warnings, "documents_processed": told.documents_processed}
-    others = dumps({"receipt": receipt, **facts})
+    others = dumps({"receipt": receipt, **facts, "at": utc_timestamp()})
     result = call.bound.result
     return f'{{"value":{_packed(value, result)},"schema":"{result.digest}",{others[1:]}'
 
@@ -78,7 +81,8 @@ def error_text(error: ToolError, effect: Effect, call: Call) -> str:
             {field.name: getattr(fault, field.name) for field in fields(Violation)} for fault in error.violations
         ],
     }
-    return dumps({"error": facts, "effect": effect, "attempts": call.attempt, "warnings": call.told.warnings})
+    about = {"effect": effect, "attempts": call.attempt, "warnings": call.told.warnings, "at": utc_timestamp()}
+    return dumps({"error": facts, **about})
 
 
 def read_outcome(text: str, result: Result) -> Outcome:
@@ -88,16 +92,17 @@ def read_outcome(text: str, result: Result) -> Outcome:
         BAD_OUTPUT: The value does not fit the declared result.
     """
     kept: Mapping[str, Any] = from_json(text)
-    warnings, attempts = tuple(kept["warnings"]), int(kept["attempts"])
+    warnings, attempts, at = tuple(kept["warnings"]), int(kept["attempts"]), str(kept.get("at", ""))
     if "error" in kept:
         error = _error(kept["error"], kept["effect"])
-        return Outcome(error=error, attempts=attempts, effect=kept["effect"], warnings=warnings)
+        return Outcome(error=error, attempts=attempts, effect=kept["effect"], warnings=warnings, at=at)
     return Outcome(
         value=_unpacked(kept["value"], result, is_unchanged=kept.get("schema") == result.digest),
         attempts=attempts,
         warnings=warnings,
         documents_processed=kept["documents_processed"],
         receipt=None if kept["receipt"] is None else RecoveryReceipt(**kept["receipt"]),
+        at=at,
     )
 
 

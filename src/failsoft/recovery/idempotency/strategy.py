@@ -300,10 +300,12 @@ def _replay(text: str, call: Call) -> Any:
     call.tell(is_replayed=True)
     call.audit(replayed=True)
     _announce(call, "replayed")
+    when = f" at {outcome.at}" if outcome.at else ""
+    answered = f"outcome of an earlier call with the same idempotency key{when}; nothing was done now"
     if outcome.error is not None:
         note_recovery(call, Idempotency.name, "failed")
         call.tell(stop_reason="effect_possible")
-        call.warn("This is the outcome of an earlier call with the same idempotency key; nothing was done now")
+        call.warn(f"This is the {answered}")
         raise outcome.error
     note_recovery(call, Idempotency.name, "recovered")
     call.tell(cache_hit=True)
@@ -311,9 +313,8 @@ def _replay(text: str, call: Call) -> Any:
     first = outcome.receipt
     if first is not None:
         call.recovered(first)
-    message = "The outcome of an earlier call with the same idempotency key; nothing was done now"
     is_degraded = first is not None and first.degraded
-    call.recovered(RecoveryReceipt(Idempotency.name, message, outcome.attempts, {}, degraded=is_degraded))
+    call.recovered(RecoveryReceipt(Idempotency.name, f"The {answered}", outcome.attempts, {}, degraded=is_degraded))
     return outcome.value
 
 
@@ -339,5 +340,5 @@ def _mark_unknown(call: Call) -> None:
 
 
 def _announce(call: Call, verdict: IdempotencyVerdict) -> None:
-    event = IdempotencyEvent(tool=call.tool, operation=call.operation, request_id=call.request_id, verdict=verdict)
-    call.bound.events.publish(event)
+    named = {"tool": call.tool, "operation": call.operation, "request_id": call.request_id}
+    call.bound.events.publish(IdempotencyEvent(**named, verdict=verdict, record=call.idempotency_key or ""))

@@ -1,8 +1,8 @@
 """Writes what the reference pages say about settings, metrics, commands and formats, from the code itself.
 
 The prose of a page is written by hand; the part between `<!-- begin NAME -->` and `<!-- end NAME -->` comes from
-here. So do the pages of the errors, the examples on all pages, the schemas in docs/schemas, and the record of the
-public API.
+here. So do the pages of the errors, the examples on all pages, the pictures of terminals, the schemas in docs/schemas,
+and the record of the public API.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 
 import page_examples
 import public_api
+import terminal_pictures
 import typescript_types
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -210,6 +211,7 @@ def written() -> dict[Path, str]:
     schemas = {path.name: path.read_text(encoding="utf-8") for path in DOCS.glob("schemas/*.schema.json")}
     files[DOCS / "schemas" / "docs-project.json"] = json.dumps(config_schema(), indent=2, ensure_ascii=False) + "\n"
     files[typescript_types.TARGET] = typescript_types.types(schemas)
+    files |= {DOCS / f"assets/{name}.svg": terminal_pictures.picture(name) for name in terminal_pictures.COMMANDS}
     files |= {ERRORS / name: text for name, text in error_pages().items()}
     for page in sorted([*(DOCS / "reference").glob("*.md"), *(DOCS / "explanation" / "adr").glob("0001-*.md")]):
         files[page] = _PART.sub(

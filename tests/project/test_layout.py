@@ -30,6 +30,7 @@ SUBJECTS_OF_SLOW_TESTS = {
     "models",
     "packages",
     "races",
+    "site",
     "soak",
 }
 SAYS_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc"}

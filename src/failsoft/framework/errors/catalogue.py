@@ -60,7 +60,7 @@ def _category_of(entry: type[ToolError]) -> type[ToolError]:
 def page_of(entry: type[ToolError]) -> str:
     """Return the documentation of one error on its own: its section, and what it has in common with its category."""
     parts = sections(entry)
-    blocks = [f"# {entry.code}", summary(entry), _table(_facts(entry)), *_section(entry, parts)]
+    blocks = [f"# {entry.code}", summary(entry), _list(_facts(entry)), *_section(entry, parts)]
     return "\n\n".join(blocks) + "\n"
 
 
@@ -74,12 +74,12 @@ def pages_of(entries: Sequence[type[ToolError]]) -> dict[str, str]:
 
 def _category(category: type[ToolError], members: Sequence[type[ToolError]]) -> str:
     shared = {name: value for name, value in _facts(category).items() if name in _SHARED}
-    blocks = [f"# Category `{category.category}`", _table(shared), _SHARING]
+    blocks = [f"# Category `{category.category}`", _list(shared), _SHARING]
     for entry in sorted(members, key=lambda entry: (entry is not category, entry.code)):
         parts = sections(entry)
         own = {name: value for name, value in _facts(entry).items() if shared.get(name) != value}
         del own["Category"]
-        blocks += [f"## {entry.code}", summary(entry), _table(own), *_section(entry, parts)]
+        blocks += [f"## {entry.code}", summary(entry), _list(own), *_section(entry, parts)]
     return "\n\n".join(blocks) + "\n"
 
 
@@ -130,7 +130,7 @@ def _sentence(text: str) -> str:
 
 
 def _facts(entry: type[ToolError]) -> dict[str, str]:
-    """Return the rows of an error's table, by their heading; none is empty."""
+    """Return the facts of an error by their names; none is empty."""
     category = _category_of(entry)
     named = f"`{entry.category}`" if entry is category else f"[`{entry.category}`]({entry.category}.md)"
     facts = {
@@ -147,8 +147,8 @@ def _facts(entry: type[ToolError]) -> dict[str, str]:
     return {name: value for name, value in facts.items() if value}
 
 
-def _table(rows: dict[str, str]) -> str:
-    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows.items())])
+def _list(facts: dict[str, str]) -> str:
+    return "\n".join(f"- {name}: {value}" for name, value in facts.items())
 
 
 def _other_names(entry: type[ToolError]) -> list[tuple[str, str]]:

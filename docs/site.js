@@ -1,0 +1,13 @@
+// Names and keyboard access that the theme leaves out.
+function complete() {
+  document.querySelector(".md-search")?.setAttribute("aria-label", "Search");
+  document.querySelectorAll(".md-code__nav").forEach((buttons, index) => {
+    buttons.setAttribute("aria-label", `Code block ${index + 1}`);
+  });
+  document.querySelectorAll(".md-typeset__scrollwrap, .md-typeset pre > code").forEach((box) => {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+  });
+}
+complete();
+new MutationObserver(complete).observe(document.body, { childList: true, subtree: true });
+addEventListener("resize", complete);

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from failsoft import BaseTool, NotFound, Public, RecoveryResult, ToolError, ToolsetSettings, Unavailable, operation
+from failsoft import (
+    BaseTool,
+    NotFound,
+    Public,
+    RecoveryResult,
+    ToolError,
+    ToolsetSettings,
+    Unavailable,
+    operation,
+)
 
 
 # --8<-- [start:error]
@@ -32,7 +41,11 @@ class Nearest:
 
     async def attempt(self, error: ToolError, call: Any) -> RecoveryResult | None:
         last = call.toolset.settings.shelves
-        return RecoveryResult(await call.retry(shelf=last), "Took the last shelf.", changed={"shelf": last})
+        return RecoveryResult(
+            await call.retry(shelf=last),
+            "Took the last shelf.",
+            changed={"shelf": last},
+        )
 
 
 # --8<-- [end:strategy]
@@ -45,7 +58,11 @@ class FlakyDriverError(Exception):
 
 def from_exception(exc: BaseException) -> ToolError | None:
     """Normalise the driver's error."""
-    return Unavailable(message="The shelf robot is off.") if isinstance(exc, FlakyDriverError) else None
+    return (
+        Unavailable(message="The shelf robot is off.")
+        if isinstance(exc, FlakyDriverError)
+        else None
+    )
 
 
 # --8<-- [end:normaliser]

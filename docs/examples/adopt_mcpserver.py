@@ -38,4 +38,10 @@ FailSoft(server)
 
 after = asyncio.run(call({"item": "tea", "cuont": 2}))
 error = after.structured_content["error"]
-print("after:", error["code"], error["violations"][0]["path"], "->", error["violations"][0]["suggestion"])
+print(
+    "after:",
+    error["code"],
+    error["violations"][0]["path"],
+    "->",
+    error["violations"][0]["suggestion"],
+)

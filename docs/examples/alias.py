@@ -8,7 +8,9 @@ class Post(BaseTool):
     """Sends letters."""
 
     @operation
-    async def send(self, to: Annotated[str, Alias("recipient", "addressee")], text: str) -> str:
+    async def send(
+        self, to: Annotated[str, Alias("recipient", "addressee")], text: str
+    ) -> str:
         """Send a letter."""
         return f"sent to {to}"
 

@@ -17,7 +17,9 @@ class Shelf(BaseTool):
     async def year_of(self, title: str) -> int:
         """Return the year of a book."""
         if title not in BOOKS:
-            raise NotFound(message=f"No book is called {title!r}.", suggestions=list(BOOKS))
+            raise NotFound(
+                message=f"No book is called {title!r}.", suggestions=list(BOOKS)
+            )
         return BOOKS[title]
 
 

@@ -17,7 +17,9 @@ async def ask(message: str, _type: Any, _params: Any, _context: Any) -> ElicitRe
 async def main() -> None:
     serve = ["-m", "failsoft", "serve", "--app", "ask_person:Shelf"]
     for era in ("legacy", "auto"):
-        transport = StdioTransport(command=sys.executable, args=serve, cwd=str(Path(__file__).parent))
+        transport = StdioTransport(
+            command=sys.executable, args=serve, cwd=str(Path(__file__).parent)
+        )
         async with Client(transport, mode=era, elicitation_handler=ask) as client:
             result = await client.call_tool("remove", {"title": "Dune"})
             assert result.structured_content is not None

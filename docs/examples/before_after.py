@@ -25,7 +25,11 @@ async def answers() -> dict[str, Any]:
     sdk.tool()(get_book)
     peer.tool(get_book)
     texts = {}
-    for name, server in {"MCP SDK": sdk, "FastMCP": peer, "failsoft": mcp_server([Library()])}.items():
+    for name, server in {
+        "MCP SDK": sdk,
+        "FastMCP": peer,
+        "failsoft": mcp_server([Library()]),
+    }.items():
         client = fastmcp.Client(server) if name == "FastMCP" else Client(server)
         async with client as connected:
             call = connected.call_tool_mcp if name == "FastMCP" else connected.call_tool

@@ -11,7 +11,9 @@ SERVE = ["-m", "failsoft", "serve", "--app", "library:Library"]
 
 
 async def over_stdio() -> None:
-    server = StdioServerParameters(command=sys.executable, args=SERVE, cwd=SHELF, env={"PYTHONPATH": str(SHELF)})
+    server = StdioServerParameters(
+        command=sys.executable, args=SERVE, cwd=SHELF, env={"PYTHONPATH": str(SHELF)}
+    )
     async with Client(stdio_client(server)) as client:
         result = await client.call_tool("get_book", {"title": "Dune"})
         print(result.is_error, result.structured_content)

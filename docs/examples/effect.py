@@ -15,11 +15,15 @@ class Shop(BaseTool):
         """Pay an order."""
 
         async def charge() -> str:
-            self.charges[order] = amount  # a request to the provider that takes the money
+            self.charges[order] = (
+                amount  # a request to the provider that takes the money
+            )
             return f"charge-{order}"
 
         async def find() -> Any:
-            return f"charge-{order}" if order in self.charges else NOT_DONE  # a request that only looks
+            return (
+                f"charge-{order}" if order in self.charges else NOT_DONE
+            )  # a request that only looks
 
         receipt: str = await call.effect("charge", run=charge, probe=find)
         return receipt

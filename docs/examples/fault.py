@@ -9,7 +9,9 @@ def disk_full(title: str) -> None:
 
 
 async def main() -> None:
-    response = await Library().execute_with_error_handling("get_book", {"title": "Dune"}, disk_full)
+    response = await Library().execute_with_error_handling(
+        "get_book", {"title": "Dune"}, disk_full
+    )
     assert response.error is not None
     print(response.error.code, response.error.category, response.error.retry.when)
 

@@ -41,12 +41,13 @@ class Agent:
         print(f"begin_session: {role} may {', '.join(data['may'])}")
 
     async def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Return the data; for a failure print its code, and return the whole envelope."""
+        """Return the data, or for a failure the whole envelope, and print its code."""
         result = await self.client.call_tool(tool, {**self.session, **arguments})
         answer: dict[str, Any] = result.structured_content
         if result.is_error:
             step = answer.get("next_step", {}).get("tool")
-            print(f"{tool}: {answer['error_code']}, effect {answer['effect']}, next {step}")
+            code, effect = answer["error_code"], answer["effect"]
+            print(f"{tool}: {code}, effect {effect}, next {step}")
             return answer
         return answer["data"]
 
@@ -69,7 +70,10 @@ async def in_a_terminal(*command: str) -> None:
 
 # --8<-- [start:patches]
 def patch(line: int, before: str, after: str) -> dict[str, str]:
-    return {"path": "till.py", "patch": f"@@ -{line} +{line} @@\n-    {before}\n+    {after}\n"}
+    return {
+        "path": "till.py",
+        "patch": f"@@ -{line} +{line} @@\n-    {before}\n+    {after}\n",
+    }
 
 
 # --8<-- [end:patches]
@@ -83,33 +87,63 @@ async def main() -> None:
 
         # --8<-- [start:plan]
         await planner.begin("ANTIGRAVITY")
-        plan = await planner.call("submit_plan", title="A cup costs 2.75", files=["till.py"], body="From Monday on.")
-        await planner.call("approve_plan", plan_hash=plan["plan_hash"])  # nobody approves their own plan
+        plan = await planner.call(
+            "submit_plan",
+            title="A cup costs 2.75",
+            files=["till.py"],
+            body="From Monday on.",
+        )
+        await planner.call(
+            "approve_plan", plan_hash=plan["plan_hash"]
+        )  # nobody approves their own plan
         # --8<-- [end:plan]
 
         # --8<-- [start:approve]
         await worker.begin("WINDSURF")
-        await worker.call("apply_patch", **patch(6, "return 2.5 * cups", "return 2.75 * cups"))
-        await in_a_terminal("plans", "approve", plan["plan_hash"], "--root", str(folder))
+        await worker.call(
+            "apply_patch", **patch(6, "return 2.5 * cups", "return 2.75 * cups")
+        )
+        await in_a_terminal(
+            "plans", "approve", plan["plan_hash"], "--root", str(folder)
+        )
         # --8<-- [end:approve]
 
         # --8<-- [start:refused]
-        await worker.call("write_file", path="menu.txt", content="tea 2.75\n")  # the plan does not cover it
-        judged = await worker.call("apply_patch", **patch(6, "return 2.5 * cups", "return 2.75 * cups  # TODO: tax"))
+        await worker.call(
+            "write_file", path="menu.txt", content="tea 2.75\n"
+        )  # the plan does not cover it
+        judged = await worker.call(
+            "apply_patch",
+            **patch(6, "return 2.5 * cups", "return 2.75 * cups  # TODO: tax"),
+        )
         print(judged["details"]["findings"][0])
         # --8<-- [end:refused]
 
         # --8<-- [start:patch]
-        await worker.call("apply_patch", **patch(6, "return 2.5 * cups", "return 2.75 * cups"))
+        await worker.call(
+            "apply_patch", **patch(6, "return 2.5 * cups", "return 2.75 * cups")
+        )
         failed = await worker.call("run_preflight")
-        print("Expected" + failed["details"]["output_snippet"].partition("Expected")[2].partition("*")[0].rstrip())
+        print(
+            "Expected"
+            + failed["details"]["output_snippet"]
+            .partition("Expected")[2]
+            .partition("*")[0]
+            .rstrip()
+        )
         await worker.call("apply_patch", **patch(4, "7.5", "8.25"))
-        print("run_preflight: exit code", (await worker.call("run_preflight"))["commands"][0]["exit_code"])
+        print(
+            "run_preflight: exit code",
+            (await worker.call("run_preflight"))["commands"][0]["exit_code"],
+        )
         # --8<-- [end:patch]
 
         # --8<-- [start:audit]
         log = await planner.call("read_audit_log", limit=50)
-        print("read_audit_log:", *[entry["error_code"] or entry["tool_name"] for entry in log["entries"]])
+        print(
+            "read_audit_log:",
+            *[entry["error_code"] or entry["tool_name"] for entry in log["entries"]],
+        )
         await in_a_terminal("audit", "verify", str(folder / "audit-log.jsonl"))
         for agent in (planner, worker):
             await agent.call("end_session")

@@ -13,7 +13,12 @@ class Shop(BaseTool):
         self.payments += 1
         return self.payments
 
-    @operation(timeout=10, recovery=[Idempotency(ttl_s=3600, derive=lambda call: call.arguments["invoice"])])
+    @operation(
+        timeout=10,
+        recovery=[
+            Idempotency(ttl_s=3600, derive=lambda call: call.arguments["invoice"])
+        ],
+    )
     async def settle(self, invoice: str) -> int:
         """Pay an invoice, once, and return the number of the payment."""
         self.payments += 1
@@ -47,7 +52,11 @@ asyncio.run(main())
 
 async def derived() -> None:
     shop = Shop()
-    assert (await shop.settle(invoice="A-17")).data == (await shop.settle(invoice="A-17")).data == 1
+    assert (
+        (await shop.settle(invoice="A-17")).data
+        == (await shop.settle(invoice="A-17")).data
+        == 1
+    )
 
 
 asyncio.run(derived())

@@ -27,7 +27,7 @@ SHELF = {
 class BookNotFound(NotFound):
     """The shelf has no book of that title.
 
-    Raised when: the title differs from every title on the shelf, capital letters included.
+    Raised when: no title on the shelf is the same, capital letters included.
     Caller: use one of the suggested titles, or list the books.
     """
 
@@ -56,7 +56,9 @@ class Library(BaseTool):
         return SHELF[title]
 
     @operation(read_only=True)
-    async def list_books(self, limit: Annotated[int, Field(ge=1, le=50)] = 20) -> list[str]:
+    async def list_books(
+        self, limit: Annotated[int, Field(ge=1, le=50)] = 20
+    ) -> list[str]:
         """List the titles on the shelf, in order."""
         return sorted(SHELF)[:limit]
 

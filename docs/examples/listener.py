@@ -1,7 +1,14 @@
 import asyncio
 
 # --8<-- [start:program]
-from failsoft import AttemptEvent, BaseTool, RecoveryEvent, Retry, Unavailable, operation
+from failsoft import (
+    AttemptEvent,
+    BaseTool,
+    RecoveryEvent,
+    Retry,
+    Unavailable,
+    operation,
+)
 
 ANSWERS = iter([None, 21.5])
 

@@ -12,5 +12,7 @@ configure_logging(level="WARNING", stream=lines)  # without `stream`, to standar
 asyncio.run(Library().get_book(title="Duna"))
 
 line = json.loads(lines.getvalue())
-print({name: line[name] for name in ("level", "tool", "operation", "code", "recoverable")})
+print(
+    {name: line[name] for name in ("level", "tool", "operation", "code", "recoverable")}
+)
 # --8<-- [end:program]

@@ -1,4 +1,4 @@
-"""A call that takes long: it reports progress, watches its time, and can be taken up again."""
+"""A long call that reports progress, watches its time, and can be resumed."""
 
 # --8<-- [start:tool]
 import asyncio
@@ -18,10 +18,14 @@ class Scanner(BaseTool):
     """Reads scanned books."""
 
     @operation(read_only=True, timeout=120.0)
-    async def read_book(self, call: CallContext, first_page: int = 1, pages: int = 300) -> Pages:
+    async def read_book(
+        self, call: CallContext, first_page: int = 1, pages: int = 300
+    ) -> Pages:
         """Read a book; if `next_page` is set, call again with it as `first_page`."""
         for page in range(first_page, pages + 1):
-            if (call.remaining_s() or 0.0) < 2.0:  # stop in time, and keep what was done
+            if (
+                call.remaining_s() or 0.0
+            ) < 2.0:  # stop in time, and keep what was done
                 call.warn("The time was too short for all pages.")
                 return Pages(page - first_page, pages, next_page=page)
             await scan()  # the page
@@ -47,10 +51,15 @@ async def show(done: float, total: float | None, message: str | None) -> None:
 
 async def main() -> None:
     async with Client(mcp_server([Scanner()])) as client:
-        short = await client.call_tool("read_book", {"pages": 3}, progress_callback=show)
+        short = await client.call_tool(
+            "read_book", {"pages": 3}, progress_callback=show
+        )
         print(short.structured_content["data"])
         long = await client.call_tool("read_book", {"pages": 300})
-        print(long.structured_content["data"], long.structured_content["metadata"]["warnings"])
+        print(
+            long.structured_content["data"],
+            long.structured_content["metadata"]["warnings"],
+        )
 
 
 InstantClock().run(main())  # a clock that jumps: the program does not wait two minutes

@@ -11,7 +11,9 @@ CLOSED = {"restock"}
 async def closing_time(call: Call, proceed: Proceed) -> Any:
     """Refuse what the evening shift may not do; let everything else pass."""
     if call.operation in CLOSED:
-        raise Unavailable(message="The stock room is closed.", retry_after_seconds=3600.0)
+        raise Unavailable(
+            message="The stock room is closed.", retry_after_seconds=3600.0
+        )
     value = await proceed(call)
     call.warn("Evening prices apply.")
     return value
@@ -35,7 +37,9 @@ class Shop(BaseTool):
 
 
 # --8<-- [start:runtime]
-runtime = Runtime(middleware=[Middleware(name="closing_time", run=closing_time, after="validate")])
+runtime = Runtime(
+    middleware=[Middleware(name="closing_time", run=closing_time, after="validate")]
+)
 shop = Shop(runtime=runtime)
 print(shop.describe()["price"][:3])
 # --8<-- [end:runtime]

@@ -18,6 +18,8 @@ async def main() -> None:
 asyncio.run(main())
 text, _content_type = render(recorder)
 for line in text.decode().splitlines():
-    if line.startswith(("mcp_tool_calls_total{", "mcp_tool_errors_total{")) and not line.endswith(" 0.0"):
+    if line.startswith(
+        ("mcp_tool_calls_total{", "mcp_tool_errors_total{")
+    ) and not line.endswith(" 0.0"):
         print(line)
 # --8<-- [end:program]

@@ -52,7 +52,9 @@ wrapped: MCPServer[Any] = MCPServer("shop")
 def price_or_error(item: str) -> float:
     """Return the price of an item."""
     if item not in PRICES:
-        raise failsoft.NotFound(message=f'No item "{item}".', suggestions=sorted(PRICES))
+        raise failsoft.NotFound(
+            message=f'No item "{item}".', suggestions=sorted(PRICES)
+        )
     return PRICES[item]
 
 
@@ -66,7 +68,8 @@ async def answer(target: Any) -> str:
     if not result.is_error:
         return f"a success: {result.content[0].text}"
     error = result.structured_content["error"]
-    return f"a failure: {error['code']} {error['effect']} {error['retry']['when']} {error['suggestions']}"
+    facts = error["code"], error["effect"], error["retry"]["when"], error["suggestions"]
+    return "a failure: {} {} {} {}".format(*facts)
 
 
 async def main() -> None:

@@ -1,7 +1,14 @@
 import asyncio
 import json
 
-from failsoft import BaseTool, RecoveryManager, RecoveryResult, ToolError, Unavailable, operation
+from failsoft import (
+    BaseTool,
+    RecoveryManager,
+    RecoveryResult,
+    ToolError,
+    Unavailable,
+    operation,
+)
 from failsoft.recovery import Call
 
 # --8<-- [start:strategy]

@@ -8,8 +8,12 @@ class Shop(BaseTool):
     @operation(timeout=10)
     async def pay(self, amount: int, call: CallContext) -> int:
         """Take an amount, and return the number of the charge."""
-        call.idempotent = call.idempotency_key is not None  # with a key the provider recognizes a repetition
-        return await charge(amount, headers={"Idempotency-Key": call.idempotency_key or ""})
+        call.idempotent = (
+            call.idempotency_key is not None
+        )  # with a key the provider recognizes a repetition
+        return await charge(
+            amount, headers={"Idempotency-Key": call.idempotency_key or ""}
+        )
 
 
 # --8<-- [end:tool]
@@ -34,12 +38,24 @@ async def charge(amount: int, headers: dict[str, str]) -> int:
 async def main() -> None:
     async with connected(Shop()) as client:
         for meta in ({"dev.failsoft/idempotency-key": "5f1b9f5e-7a0c-4f0e-9a55"}, None):
-            answer = (await client.call_tool("pay", {"amount": 5}, meta=meta)).structured_content
+            answer = (
+                await client.call_tool("pay", {"amount": 5}, meta=meta)
+            ).structured_content
             assert answer is not None
             if answer["success"]:
-                print("charge", answer["data"], "after", answer["metadata"]["recovery"]["attempts"], "attempts")
+                print(
+                    "charge",
+                    answer["data"],
+                    "after",
+                    answer["metadata"]["recovery"]["attempts"],
+                    "attempts",
+                )
             else:
-                print(answer["error"]["code"], answer["error"]["effect"], answer["error"]["retry"]["when"])
+                print(
+                    answer["error"]["code"],
+                    answer["error"]["effect"],
+                    answer["error"]["retry"]["when"],
+                )
 
 
 asyncio.run(main())

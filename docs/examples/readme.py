@@ -13,7 +13,7 @@ class Library(BaseTool):
     async def get_book(self, title: str) -> str:
         """Return what a book is about."""
         if title not in BOOKS:
-            raise NotFound(message=f"There is no book '{title}'.", suggestions=list(BOOKS))
+            raise NotFound(message=f"No book '{title}'.", suggestions=list(BOOKS))
         return BOOKS[title]
 
 

@@ -22,14 +22,20 @@ from failsoft import (
 
 # --8<-- [start:outcomes]
 LOGIN = partial(Unauthenticated, "The remote machine did not accept the credentials.")
-SETTINGS = partial(ConfigurationError, "The access to the remote machine is not set up.", effect="none")
+SETTINGS = partial(
+    ConfigurationError, "The access to the remote machine is not set up.", effect="none"
+)
 LATER = partial(Unavailable, "The remote machine asks to try again later.")
 LOST = partial(Unavailable, "The connection to the remote machine was lost.")
-UNREACHABLE = partial(Unavailable, "The remote machine cannot be reached.", effect="none")
+UNREACHABLE = partial(
+    Unavailable, "The remote machine cannot be reached.", effect="none"
+)
 REFUSED = partial(PermissionDenied, "The remote machine does not allow this.")
 FAILED = partial(UpstreamError, "The remote machine failed.")
 UNSUPPORTED = partial(Unsupported, "The remote machine does not support this.")
-MISTRUSTED = partial(UpstreamError, "The key of the remote machine is not the known one.", effect="none")
+MISTRUSTED = partial(
+    UpstreamError, "The key of the remote machine is not the known one.", effect="none"
+)
 ADDRESS = partial(InvalidArgument, "The mail server refused an address.", effect="none")
 NO_ROOM = partial(QuotaExhausted, "The mailbox has no room for the message.")
 BUSY = partial(Overloaded, "The remote machine has no room for it at the moment.")
@@ -47,7 +53,14 @@ SMTP: dict[int, Outcome] = {
 """Reply code -> outcome (RFC 5321, section 4.2.3, and RFC 4954)."""
 SSH_CHANNEL: dict[Any, Outcome] = {1: REFUSED, 2: UNREACHABLE, 3: UNSUPPORTED, 4: BUSY}
 """Why a channel was not opened (RFC 4254, section 5.1)."""
-CLUSTER: dict[Any, Outcome] = {401: LOGIN, 403: REFUSED, 404: GONE, 409: Conflict, 429: LATER, 503: LATER}
+CLUSTER: dict[Any, Outcome] = {
+    401: LOGIN,
+    403: REFUSED,
+    404: GONE,
+    409: Conflict,
+    429: LATER,
+    503: LATER,
+}
 BAD_REQUESTS, BAD_SERVERS = range(400, 500), 500
 
 
@@ -58,21 +71,25 @@ def by_reply(code: Any, otherwise: Outcome) -> ToolError:
 
 
 def recipients(exc: smtplib.SMTPRecipientsRefused) -> ToolError:
-    """Return the error for a message that no recipient was accepted for; one that may be accepted later decides."""
+    """Return the error for a message without an accepted recipient."""
     codes = [reply[0] for reply in exc.recipients.values()]
     return by_reply(min(codes, default=550), ADDRESS)
 
 
 def cluster(exc: Any) -> ToolError:
-    """Return the error for an `ApiException`: a conflict is an object that exists, or one that has changed."""
+    """Return the error for an `ApiException`."""
     if not exc.status:
         return UNREACHABLE()
     try:
         reason = json.loads(exc.body).get("reason")
     except (ValueError, TypeError, AttributeError):
         reason = None
-    outcome = CLUSTER.get(exc.status, InvalidArgument if exc.status in BAD_REQUESTS else FAILED)
-    error = (AlreadyExists if reason == "AlreadyExists" else outcome)(details={"status": exc.status, "reason": reason})
+    outcome = CLUSTER.get(
+        exc.status, InvalidArgument if exc.status in BAD_REQUESTS else FAILED
+    )
+    error = (AlreadyExists if reason == "AlreadyExists" else outcome)(
+        details={"status": exc.status, "reason": reason}
+    )
     wait = dict(exc.headers or {}).get("Retry-After", "")
     error.retry_after_seconds = float(wait) if wait.isdecimal() else None
     return error
@@ -103,11 +120,11 @@ RULES: dict[str, dict[str, Callable[[Any], ToolError]]] = {
     },
     "kubernetes": {"ApiException": cluster, "ConfigException": lambda _: SETTINGS()},
 }
-"""Package -> class -> rule: looked up by name, so that no library is imported to ask for its classes."""
+"""Package -> class -> rule, by name, so that no library is imported for them."""
 
 
 def from_exception(exc: BaseException) -> ToolError | None:
-    """Return the typed error for an exception of mail, SSH or Kubernetes, None for all others."""
+    """Return the error for an exception of mail, SSH or Kubernetes, or None."""
     for cls in type(exc).__mro__:
         rule = RULES.get(cls.__module__.partition(".")[0], {}).get(cls.__name__)
         if rule is not None:
@@ -117,8 +134,16 @@ def from_exception(exc: BaseException) -> ToolError | None:
 
 # --8<-- [end:rule]
 
-Answered = type("ApiException", (Exception,), {"__module__": "kubernetes.client", "body": "{}", "headers": {}})
-Channel = type("ChannelException", (Exception,), {"__module__": "paramiko.ssh_exception", "code": 4})
+Answered = type(
+    "ApiException",
+    (Exception,),
+    {"__module__": "kubernetes.client", "body": "{}", "headers": {}},
+)
+Channel = type(
+    "ChannelException",
+    (Exception,),
+    {"__module__": "paramiko.ssh_exception", "code": 4},
+)
 conflict = Answered()
 conflict.status, conflict.body = 409, '{"reason": "AlreadyExists"}'  # type: ignore[attr-defined]
 limited = Answered()

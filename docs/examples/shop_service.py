@@ -1,4 +1,4 @@
-"""The HTTP service that wrap_http.py calls: busy at first, and it fails in the middle of an order for a bell."""
+"""The HTTP service of wrap_http.py: busy at first; an order for a bell fails."""
 
 import json
 import threading

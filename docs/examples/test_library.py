@@ -18,7 +18,11 @@ def test_a_misspelt_title_is_answered_with_the_right_one() -> None:
 
 
 def test_both_faults_of_a_call_are_named_at_once() -> None:
-    response = asyncio.run(Library().execute_with_error_handling("list_books", {"limit": 0, "sort": "title"}))
+    response = asyncio.run(
+        Library().execute_with_error_handling(
+            "list_books", {"limit": 0, "sort": "title"}
+        )
+    )
     failure = fails_with(response, InvalidParameter)
     assert {(fault.path, fault.reason) for fault in failure.violations} == {
         ("limit", "range"),

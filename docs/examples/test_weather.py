@@ -1,8 +1,25 @@
 # --8<-- [start:setup]
 import pytest
 
-from failsoft import AttemptEvent, BaseTool, RateLimited, Retry, Runtime, Unavailable, operation
-from failsoft.testing import CapturedEvents, Delay, FaultScript, Hang, InstantClock, connected, fails_with, http_error
+from failsoft import (
+    AttemptEvent,
+    BaseTool,
+    RateLimited,
+    Retry,
+    Runtime,
+    Unavailable,
+    operation,
+)
+from failsoft.testing import (
+    CapturedEvents,
+    Delay,
+    FaultScript,
+    Hang,
+    InstantClock,
+    connected,
+    fails_with,
+    http_error,
+)
 
 
 class Weather(BaseTool):
@@ -23,9 +40,13 @@ def weather(failsoft_runtime: Runtime) -> Weather:
 
 
 # --8<-- [start:clock]
-def test_a_service_that_hangs_ends_at_the_limit(failsoft_clock: InstantClock, weather: Weather) -> None:
+def test_a_service_that_hangs_ends_at_the_limit(
+    failsoft_clock: InstantClock, weather: Weather
+) -> None:
     with FaultScript(Hang()).replaces(weather.temperature):
-        response = failsoft_clock.run(weather.execute_with_error_handling("temperature", {"city": "Oslo"}))
+        response = failsoft_clock.run(
+            weather.execute_with_error_handling("temperature", {"city": "Oslo"})
+        )
     assert response.error is not None
     assert response.error.code == "DEADLINE_EXCEEDED"
     assert failsoft_clock.elapsed_s == 30
@@ -35,9 +56,15 @@ def test_a_service_that_hangs_ends_at_the_limit(failsoft_clock: InstantClock, we
 
 
 # --8<-- [start:failure]
-def test_a_service_that_stays_busy_is_reported(failsoft_clock: InstantClock, weather: Weather) -> None:
-    with FaultScript(http_error(429, retry_after=2)).replaces(weather.temperature) as script:
-        response = failsoft_clock.run(weather.execute_with_error_handling("temperature", {"city": "Oslo"}))
+def test_a_service_that_stays_busy_is_reported(
+    failsoft_clock: InstantClock, weather: Weather
+) -> None:
+    with FaultScript(http_error(429, retry_after=2)).replaces(
+        weather.temperature
+    ) as script:
+        response = failsoft_clock.run(
+            weather.execute_with_error_handling("temperature", {"city": "Oslo"})
+        )
     fails_with(response, RateLimited, next_step="temperature", effect="none")
     assert len(script.calls) == 3
 
@@ -51,7 +78,9 @@ def test_the_third_answer_counts(
 ) -> None:
     async def main() -> object:
         async with connected(weather) as client:
-            return (await client.call_tool("temperature", {"city": "Oslo"})).structured_content
+            return (
+                await client.call_tool("temperature", {"city": "Oslo"})
+            ).structured_content
 
     script = FaultScript(Unavailable(), TimeoutError(), Delay(2.0, 19.0))
     with script.replaces(weather.temperature):
@@ -59,7 +88,11 @@ def test_the_third_answer_counts(
     assert isinstance(answer, dict)
     assert answer["data"] == 19.0
     assert script.calls == [{"city": "Oslo"}] * 3
-    assert [event.result for event in failsoft_events.of(AttemptEvent)] == ["error", "timeout", "ok"]
+    assert [event.result for event in failsoft_events.of(AttemptEvent)] == [
+        "error",
+        "timeout",
+        "ok",
+    ]
 
 
 # --8<-- [end:script]

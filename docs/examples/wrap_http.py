@@ -26,7 +26,10 @@ class Orders(BaseTool):
         """Return one order."""
         response = await self.http.get(f"/orders/{number}")
         if response.status_code == httpx.codes.NOT_FOUND:
-            raise NotFound(message=f"There is no order {number}.", next_step={"tool": "list_orders", "arguments": {}})
+            raise NotFound(
+                message=f"There is no order {number}.",
+                next_step={"tool": "list_orders", "arguments": {}},
+            )
         return response.raise_for_status().json()
 
     @operation(read_only=True, timeout=10.0, recovery=[RETRY])
@@ -58,7 +61,12 @@ async def main() -> None:
             await orders.place_order(item="anvil"),
             await orders.place_order(item="bell"),
         ):
-            print(failed.error.code, failed.error.effect, failed.error.retry.when, failed.error.message)
+            print(
+                failed.error.code,
+                failed.error.effect,
+                failed.error.retry.when,
+                failed.error.message,
+            )
 
 
 # --8<-- [end:calls]

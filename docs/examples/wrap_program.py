@@ -6,7 +6,11 @@ from pathlib import Path
 
 from failsoft import BaseTool, ConfigurationError, InvalidArgument, operation
 
-FORMATTER = [sys.executable, "-m", "json.tool"]  # any program that reads and writes text
+FORMATTER = [
+    sys.executable,
+    "-m",
+    "json.tool",
+]  # any program that reads and writes text
 
 
 class Json(BaseTool):
@@ -23,17 +27,23 @@ class Json(BaseTool):
             return await run(self.command, text)
         except subprocess.CalledProcessError as exc:
             if exc.returncode == 1:  # what this program says of a bad input
-                raise InvalidArgument(message=f"The text is not JSON: {exc.stderr.decode().strip()}") from exc
+                raise InvalidArgument(
+                    message=f"The text is not JSON: {exc.stderr.decode().strip()}"
+                ) from exc
             raise
 
 
 async def run(command: list[str], text: str) -> str:
-    """Return what a program prints; its arguments are a list, so that no shell interprets them."""
+    """Return what a program prints. No shell interprets its arguments, a list."""
     pipe = subprocess.PIPE
     try:
-        process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe)
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=pipe, stdout=pipe, stderr=pipe
+        )
     except FileNotFoundError as exc:
-        raise ConfigurationError(message=f"{command[0]} is not installed on this server.") from exc
+        raise ConfigurationError(
+            message=f"{command[0]} is not installed on this server."
+        ) from exc
     try:
         out, err = await process.communicate(text.encode())
     except asyncio.CancelledError:  # the time limit, or the client gave up
@@ -41,7 +51,9 @@ async def run(command: list[str], text: str) -> str:
         await process.wait()
         raise
     if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, Path(command[0]).name, out, err)
+        raise subprocess.CalledProcessError(
+            process.returncode, Path(command[0]).name, out, err
+        )
     return out.decode()
 
 
@@ -57,7 +69,12 @@ async def main() -> None:
         (Json(["sleep", "60"]), "{}"),
     ):
         failed = await tool.format_json(text=text)
-        print(failed.error.code, failed.error.effect, failed.error.retry.when, failed.error.message)
+        print(
+            failed.error.code,
+            failed.error.effect,
+            failed.error.retry.when,
+            failed.error.message,
+        )
 
 
 # --8<-- [end:calls]

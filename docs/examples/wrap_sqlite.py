@@ -22,7 +22,9 @@ class Customers(BaseTool):
     def get_customer(self, email: str) -> str:
         """Return a customer's name."""
         with closing(self.connect()) as db:
-            row = db.execute("SELECT name FROM customer WHERE email = ?", (email,)).fetchone()
+            row = db.execute(
+                "SELECT name FROM customer WHERE email = ?", (email,)
+            ).fetchone()
         if row is None:
             raise NotFound(message=f"No customer has the address {email}.")
         return row[0]
@@ -32,14 +34,18 @@ class Customers(BaseTool):
         """Add a customer."""
         with closing(self.connect()) as db, db:  # the second one commits, or rolls back
             try:
-                db.execute("INSERT INTO customer (email, name) VALUES (?, ?)", (email, name))
+                db.execute(
+                    "INSERT INTO customer (email, name) VALUES (?, ?)", (email, name)
+                )
             except sqlite3.IntegrityError as exc:  # the transaction is rolled back
                 raise AlreadyExists(message=f"{email} is known already.") from exc
 
     @operation(read_only=True, timeout=5.0)
     def query(self, sql: str) -> list[tuple[str | int | float | None, ...]]:
         """Run one SELECT; at most 100 rows come back."""
-        with closing(sqlite3.connect(f"file:{self.path}?mode=ro", uri=True, timeout=2.0)) as db:
+        with closing(
+            sqlite3.connect(f"file:{self.path}?mode=ro", uri=True, timeout=2.0)
+        ) as db:
             return db.execute(sql).fetchmany(100)
 
 
@@ -58,7 +64,12 @@ async def main(path: Path) -> None:
         await customers.query(sql="SELECT nam FROM customer"),
         await customers.query(sql="DELETE FROM customer"),
     ):
-        print(failed.error.code, failed.error.effect, failed.error.retry.when, failed.error.message)
+        print(
+            failed.error.code,
+            failed.error.effect,
+            failed.error.retry.when,
+            failed.error.message,
+        )
 
 
 # --8<-- [end:calls]

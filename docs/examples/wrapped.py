@@ -43,7 +43,9 @@ class Printer(BaseTool):
         try:
             return drive(text)
         except PrinterJam as jam:
-            raise PrinterJammed(tray=jam.tray, effect="none", retry_after_seconds=30.0) from jam
+            raise PrinterJammed(
+                tray=jam.tray, effect="none", retry_after_seconds=30.0
+            ) from jam
 
 
 # --8<-- [end:raise]
@@ -65,7 +67,11 @@ def drive(text: str) -> str:
 async def main() -> None:
     response = await Printer().print_label(text="ab")
     assert response.error is not None
-    print(response.error.code, response.error.retry.when, response.error.retry.after_seconds)
+    print(
+        response.error.code,
+        response.error.retry.when,
+        response.error.retry.after_seconds,
+    )
     print(response.error.message)
 
 

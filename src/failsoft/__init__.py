@@ -19,6 +19,7 @@ from failsoft.composition import install as _install
 # module; each loads on first access. The stub is made from this list, and a record of the API shows every change.
 _FACE = {
     "write": {
+        "failsoft.adapters.soft": "soft",
         "failsoft.framework.answer.response": "Failed Success ToolResponse",
         "failsoft.framework.arguments.marks": "Alias Fault Reference",
         "failsoft.framework.call": "CallContext",
@@ -32,7 +33,7 @@ _FACE = {
     },
     "fail": {
         "failsoft.framework.errors": (
-            "AlreadyExists ApprovalRequired AuditLockFailed AuditLogFailed BadOutput BootstrapFailure "
+            "AlreadyExists ApprovalRequired AuditLogFailed BadOutput BootstrapFailure "
             "CircuitOpen ConfigurationError Conflict DatabaseError DeadlineExceeded DocumentLoadError "
             "DocumentNotFound IdempotencyConflict IdempotencyInProgress IdempotencyKeyInvalid "
             "IdempotencyOutcomeUnknown Infeasible InitializationError InternalError InvalidArgument "

@@ -1,6 +1,9 @@
 # Made by scripts/reference.py from `_FACE` in __init__.py.
 
 from failsoft._version import __version__ as __version__
+from failsoft.adapters.soft import (
+    soft as soft,
+)
 from failsoft.framework.answer.failure import (
     Failure as Failure,
     Governance as Governance,
@@ -39,7 +42,6 @@ from failsoft.framework.call.toolset import (
 from failsoft.framework.errors import (
     AlreadyExists as AlreadyExists,
     ApprovalRequired as ApprovalRequired,
-    AuditLockFailed as AuditLockFailed,
     AuditLogFailed as AuditLogFailed,
     BadOutput as BadOutput,
     BootstrapFailure as BootstrapFailure,

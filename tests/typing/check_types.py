@@ -22,6 +22,7 @@ from failsoft import (
     ToolResponse,
     Unavailable,
     operation,
+    soft,
 )
 
 
@@ -180,3 +181,22 @@ FALLBACKS = [
     Fallback(lambda title, error: f"{title} {error.code}", on=(Unavailable,)),
     Fallback(Library.shelve.function),
 ]
+
+
+@soft
+def lend_one(title: str) -> Book:
+    """A plain function, bare."""
+    return Book(title=title)
+
+
+@soft(read_only=True, recovery=[], timeout=1.0)
+async def look_at(title: str, shelf: int = 1) -> int:
+    """A plain async function, with options."""
+    return shelf
+
+
+async def soft_functions() -> None:
+    """A soft function is called as it was declared."""
+    assert_type(lend_one("Dune"), Book)
+    assert_type(await look_at(title="Dune"), int)
+    await look_at(titel="Dune")  # type: ignore[call-arg]

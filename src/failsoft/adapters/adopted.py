@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from logging import LogRecord
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
@@ -16,14 +18,18 @@ from failsoft.adapters.server_log import ServerLog
 from failsoft.client.faults import from_raised
 from failsoft.client.known_texts import class_of
 from failsoft.client.reports import quoted
+from failsoft.framework.answer.formats import find_format
 from failsoft.framework.answer.response import ToolResponse
+from failsoft.framework.arguments.signature import read_parameters
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
-from failsoft.framework.call.runtime import Runtime
+from failsoft.framework.call.operation import CONTEXTS
+from failsoft.framework.call.runtime import Runtime, default_runtime
 from failsoft.framework.errors import ToolError, UnknownError
 from failsoft.framework.errors.unknown_tools import Offered, unknown_tool
 from failsoft.framework.normalize.reasons import text_of
 from failsoft.framework.normalize.system_errors import raised_in
+from failsoft.framework.soft import SoftOperation, declaration_of
 from failsoft.framework.text import quoted as as_quotation
 from failsoft.server.protocol.tools import no_such_tool
 
@@ -37,6 +43,7 @@ class Adopted(NamedTuple):
     facts: tuple[Any, ...]
     operation: BoundOperation
     output_schema: dict[str, Any] | None
+    is_soft: bool
 
 
 class AdoptedTools(ForeignTools):
@@ -73,7 +80,9 @@ class AdoptedTools(ForeignTools):
     def adopted(self, tool: Any) -> Adopted:
         """Return a tool of either library as an operation, bound again when its declaration has changed."""
         timeout_s = vars(tool).get("timeout")  # FastMCP's tools have one
-        facts = (tool.parameters, tool.annotations, timeout_s, tool.output_schema, tool.title, tool.description)
+        declaration = declaration_of(getattr(tool, "fn", None))
+        output_schema = tool.output_schema if declaration is None else tool.bare_output_schema
+        facts = (tool.parameters, tool.annotations, timeout_s, output_schema, tool.title, tool.description)
         known = self.known.get(tool.name)
         if known is None or known.facts != facts:
             hints = tool.annotations
@@ -82,16 +91,21 @@ class AdoptedTools(ForeignTools):
                 title=tool.title,
                 description=tool.description or "",
                 input_schema=tool.parameters,
-                output_schema=tool.output_schema,
+                output_schema=output_schema,
                 annotations={} if hints is None else hints.model_dump(by_alias=True, exclude_none=True),
                 timeout_s=self._timeout_s or timeout_s,
                 refuse_unknown=self._refuse_unknown,
             )
-            known = self.known[tool.name] = Adopted(facts, self.put(foreign), tool.output_schema)
+            is_soft = declaration is not None
+            if declaration is not None:
+                foreign = _as_declared(foreign, declaration)
+            known = self.known[tool.name] = Adopted(facts, self.put(foreign), output_schema, is_soft)
         return known
 
     def listed(self, tool: Any, adopted: Adopted) -> Any:
         """Return a tool as it is listed: its output schema accepts a failure, too."""
+        if adopted.is_soft:
+            return tool
         return tool.model_copy(update={"output_schema": widened(tool.output_schema, adopted.operation.wire)})
 
     def sent(self, response: ToolResponse[Any], held: list[LogRecord] | None = None) -> Any:
@@ -131,6 +145,79 @@ class AdoptedTools(ForeignTools):
 
     def _restored(self, tree: dict[str, Any]) -> Any:
         return self._made(types.CallToolResult.model_validate(tree, by_alias=True, by_name=False))
+
+
+_soft: WeakKeyDictionary[Any, dict[str, AdoptedTools]] = WeakKeyDictionary()
+"""The tools of each server whose functions have `@soft`, by the identity of the code that declares them."""
+
+
+def soft_tools(
+    server: Any, declaration: SoftOperation, *, log: ServerLog, made: Callable[[types.CallToolResult], Any]
+) -> AdoptedTools:
+    """Return the tools of a server that fail soft by themselves; the other arguments are those of `AdoptedTools`."""
+    known = _soft.setdefault(server, {})
+    if declaration.identity not in known:
+        known[declaration.identity] = AdoptedTools(
+            server.name,
+            identity=declaration.identity,
+            log=log,
+            made=made,
+            runtime=None,
+            timeout_s=None,
+            refuse_unknown=True,
+        )
+    return known[declaration.identity]
+
+
+def check_below_server(declaration: SoftOperation) -> None:
+    """Check the declaration of a function that becomes a tool of a server of another library.
+
+    Raises:
+        TypeError: It has an option that the server's own decorator sets, or what only a toolset knows.
+    """
+    name = declaration.function.__qualname__
+    if own := declaration.declared & {"name", "title"}:
+        msg = f"{name}: give {' and '.join(sorted(own))} to the server's decorator, not to @soft"
+        raise TypeError(msg)
+    parameters, context, _ = read_parameters(declaration.function, declaration.hints(), CONTEXTS)
+    if context is not None or declaration.effects:
+        wanted = f"the parameter '{context}'" if context is not None else "effects=True"
+        msg = f"{name}: {wanted} needs a CallContext, which only a toolset passes: serve its module with failsoft"
+        raise TypeError(msg)
+    for one in parameters:
+        if one.faults or one.references or one.item_references or one.aliases:
+            msg = f"{name}: only a toolset knows Alias, Fault and Reference, which '{one.name}' has: serve its module"
+            raise TypeError(msg)
+
+
+def annotated(own: types.ToolAnnotations | None, declaration: SoftOperation) -> types.ToolAnnotations | None:
+    """Return a tool's annotations, those that its server's decorator leaves out from what `@soft` declares."""
+    hints: dict[str, Any] = {
+        "readOnlyHint": declaration.read_only or None,
+        "destructiveHint": declaration.destructive,
+        "idempotentHint": declaration.idempotent or None,
+        "openWorldHint": declaration.open_world,
+    }
+    given = {} if own is None else own.model_dump(by_alias=True, exclude_none=True)
+    hints = {**{name: hint for name, hint in hints.items() if hint is not None}, **given}
+    return types.ToolAnnotations.model_validate(hints, by_alias=True, by_name=False) if hints else None
+
+
+def listed_output_schema(schema: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the output schema of a soft tool as its server lists it: it accepts a failure, too."""
+    chosen = default_runtime().settings.wire_format
+    return widened(schema, find_format("tool_response" if chosen == "auto" else chosen))
+
+
+def _as_declared(tool: ForeignTool, declaration: SoftOperation) -> ForeignTool:
+    return replace(
+        tool,
+        timeout_s=declaration.timeout or tool.timeout_s,
+        recovery=declaration.recovery,
+        confirm=declaration.confirm,
+        atomic=declaration.atomic,
+        verify_with=declaration.verify_with,
+    )
 
 
 def asks_the_client(error: MCPError) -> bool:

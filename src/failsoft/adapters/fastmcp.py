@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import mcp_types as types
 from fastmcp.exceptions import DisabledError, FastMCPError, NotFoundError, ValidationError
+from fastmcp.server.dependencies import get_context
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import Tool
 from fastmcp.tools.base import InputRequiredToolResult, ToolResult
+from fastmcp.tools.function_tool import FunctionTool
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError as PydanticValidationError
 
 from failsoft.adapters.adopted import (
     Adopted,
     AdoptedTools,
+    annotated,
     asks_the_client,
+    check_below_server,
     foreseen,
+    listed_output_schema,
     shown,
+    soft_tools,
 )
-from failsoft.adapters.foreign import Question
+from failsoft.adapters.foreign import Question, is_run_of
 from failsoft.adapters.identity import identity_of_this_process
 from failsoft.adapters.results import accepted
 from failsoft.adapters.server_log import ServerLog
@@ -32,6 +38,7 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.errors import InvalidParameter, UnknownTool
 from failsoft.framework.normalize.system_errors import raised_in
+from failsoft.framework.soft import SoftOperation, declaration_of
 
 __all__ = ["FailSoftMiddleware"]
 
@@ -161,6 +168,53 @@ async def _answer(
 
     request = getattr(context.fastmcp_context, "request_context", None)
     return await tools.answer(adopted.operation, given, request, run)
+
+
+class _SoftTool(FunctionTool):
+    """A tool whose function has `@failsoft.soft`: it answers as behind the middleware, unless that runs it."""
+
+    @property
+    def bare_output_schema(self) -> dict[str, Any] | None:
+        """The output schema of its successes."""
+        return self.output_schema
+
+    def to_mcp_tool(self, **overrides: Any) -> types.Tool:
+        """Return the tool as it is listed: its output schema accepts a failure, too."""
+        return super().to_mcp_tool(**{"outputSchema": listed_output_schema(self.output_schema), **overrides})
+
+    async def run(self, arguments: dict[str, Any]) -> ToolResult:
+        """Run the tool, and return its failure as a result with `isError`."""
+        bare, context = super().run, get_context()
+        request: Any = getattr(context, "request_context", None)
+        if is_run_of(request):
+            return await bare(arguments)
+        declaration: Any = declaration_of(self.fn)
+        tools = soft_tools(context.fastmcp, declaration, log=_LOG, made=ToolResult.from_mcp_result)
+        if declaration.verify_with is not None:
+            await _looked_up(context.fastmcp, tools, declaration.verify_with)
+        adopted = tools.adopted(self)
+
+        async def run(checked: dict[str, Any], call: Call) -> Any:
+            try:
+                result = await bare(checked)
+            except Exception as raised:  # noqa: BLE001 - FastMCP wraps it only outside of the tool
+                error = raised
+            else:
+                is_question = isinstance(result, InputRequiredToolResult)
+                return Question(result) if is_question else accepted(result, adopted.output_schema)
+            if isinstance(error, (FastMCPError, MCPError)):
+                return _raised(error, call)
+            raise shown(error, "" if context.fastmcp._mask_error_details else str(error), call)  # noqa: SLF001 - a setting that FastMCP shows nowhere
+
+        return tools.sent(await tools.answer(adopted.operation, arguments, request, run))  # type: ignore[no-any-return]  # FastMCP's own result
+
+
+def soft_tool(declaration: SoftOperation, function: Callable[..., Any], **options: Any) -> FunctionTool:
+    """Return the tool made of a function with `@soft`; the options are those of `FunctionTool.from_function`."""
+    check_below_server(declaration)
+    tool = _SoftTool.from_function(function, **options)
+    tool.annotations = annotated(tool.annotations, declaration)
+    return tool
 
 
 class _NotRouted(Exception):

@@ -55,6 +55,8 @@ class ForeignTool:
         output_schema: The JSON Schema of its structured content; None if it lists none.
         arguments: What checks its arguments; None for its schema, and for no check where that cannot be used.
         confirm: Whether the person who uses the client has to allow each call, as with `@operation`.
+        atomic: Whether a tool that raises has changed nothing, as with `@operation`.
+        verify_with: The tool that shows whether the work was done, as with `@operation`.
     """
 
     name: str
@@ -68,13 +70,16 @@ class ForeignTool:
     output_schema: Mapping[str, Any] | None = None
     arguments: Arguments | None = None
     confirm: bool | Literal["when destructive"] = False
+    atomic: bool = False
+    verify_with: str | None = None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class ForeignScope(CallScope):
-    """A call's scope that also holds how to run the foreign tool."""
+    """A call's scope that also holds how to run the foreign tool, and the request that called it."""
 
     run: Run
+    request: Request | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,15 +156,25 @@ class ForeignTools(BaseTool):
         facts: Any = {} if request is None else {**telemetry.ids_of(request), "meta": request.meta or {}}
         if request is not None and request.session.can_send_request:
             _let_think(request.session)
-        scope = ForeignScope(principal=principal_of(request), toolbox=self._toolbox, run=run, **facts)
+        scope = ForeignScope(principal=principal_of(request), toolbox=self._toolbox, run=run, request=request, **facts)
         response = await operation.call(arguments, scope)
         telemetry.describe_call(response)
         return response
+
+    def verifier_of(self, declaration: Operation) -> str | None:
+        """Return the tool that `verify_with` names; it is known once it was put."""
+        return declaration.verify_with
 
     def keep_only(self, names: set[str]) -> None:
         """Remove all tools except those with these names."""
         for name in self._operations.keys() - names:
             del self._operations[name]
+
+
+def is_run_of(request: Request | None) -> bool:
+    """Return whether the code that asks is the run of a foreign tool that this request has called."""
+    call = running_call()
+    return call is not None and isinstance(call.scope, ForeignScope) and call.scope.request is request
 
 
 def _let_think(session: ServerSession) -> None:
@@ -268,6 +283,8 @@ class _ForeignDeclaration(Operation):
             timeout=tool.timeout_s if tool.timeout_s is not None and tool.timeout_s > 0 else None,
             recovery=tool.recovery,
             confirm=tool.confirm,
+            atomic=tool.atomic,
+            verify_with=tool.verify_with,
         )
         self.name = tool.name  # a foreign server may allow names that @operation refuses
         self.description = tool.description

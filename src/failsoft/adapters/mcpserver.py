@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 import mcp_types as types
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError, UnexpectedResourceError, UnexpectedToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
-from failsoft.adapters.adopted import AdoptedTools, asks_the_client, foreseen, shown
-from failsoft.adapters.foreign import Question
+from failsoft.adapters.adopted import (
+    AdoptedTools,
+    annotated,
+    asks_the_client,
+    check_below_server,
+    foreseen,
+    listed_output_schema,
+    shown,
+    soft_tools,
+)
+from failsoft.adapters.foreign import Question, is_run_of
 from failsoft.adapters.identity import identity_of_this_process
 from failsoft.adapters.results import accepted
 from failsoft.adapters.server_log import ServerLog
@@ -20,6 +31,7 @@ from failsoft.framework.arguments.pydantic_faults import violations_from_pydanti
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.errors import InvalidParameter
+from failsoft.framework.soft import SoftOperation, declaration_of
 from failsoft.server import telemetry
 
 __all__ = ["FailSoft"]
@@ -66,7 +78,7 @@ class FailSoft:
             name or server.name,
             identity=identity_of_this_process(),
             log=_LOG,
-            made=lambda result: result,
+            made=_unchanged,
             runtime=runtime,
             timeout_s=timeout_s,
             refuse_unknown=refuse_unknown,
@@ -95,21 +107,12 @@ class FailSoft:
         Raises:
             MCPError: -32602 for a tool that does not exist; or what the protocol itself asks a tool to raise.
         """
-        adopted = self.tools.adopted(await self._tool(name, arguments))
+        tool = await self._tool(name, arguments)
 
-        async def run(checked: dict[str, Any], call: Call) -> Any:
-            try:
-                result: Any = await self._call_tool(name, checked, context)
-            except (MCPError, ToolError) as raised:
-                error = raised
-            else:
-                is_whole = isinstance(result, types.CallToolResult)
-                return accepted(result, adopted.output_schema) if is_whole else Question(result)
-            return _raised(error, call)  # out of the handler, whose exception would become the context
+        def run(checked: dict[str, Any]) -> Awaitable[Any]:
+            return self._call_tool(name, checked, context)
 
-        request = None if context is None else context._request_context  # noqa: SLF001 - the property raises without one
-        response = await self.tools.answer(adopted.operation, arguments, request, run)
-        return self.tools.sent(response)  # type: ignore[no-any-return]  # the SDK's own result
+        return await _answered(self.tools, tool, arguments, context, run)  # type: ignore[no-any-return]  # the SDK's own result
 
     async def _tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
         manager = self._server._tool_manager  # noqa: SLF001 - the public list builds every tool anew
@@ -117,6 +120,77 @@ class FailSoft:
         if tool is None:
             raise self.tools.unknown(name, arguments, manager.list_tools())
         return tool
+
+
+class _SoftTool(Tool):
+    """A tool whose function has `@failsoft.soft`: it answers as behind the adapter, unless that runs it."""
+
+    @property
+    def bare_output_schema(self) -> dict[str, Any] | None:
+        """The output schema of its successes."""
+        return self.fn_metadata.output_schema
+
+    @cached_property
+    def output_schema(self) -> dict[str, Any] | None:
+        """The output schema as it is listed."""
+        return listed_output_schema(self.bare_output_schema)
+
+    async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:  # noqa: FBT001, FBT002 - the SDK's signature
+        """Run the tool, and return its failure as a result with `isError`."""
+        bare = super().run
+        if not convert_result or is_run_of(context._request_context):  # noqa: SLF001 - the property raises without one
+            return await bare(arguments, context, convert_result)
+        server = context.mcp_server
+        declaration: Any = declaration_of(self.fn)
+        tools = soft_tools(server, declaration, log=_LOG, made=_unchanged)
+        verifier = server._tool_manager.get_tool(declaration.verify_with or "")  # noqa: SLF001 - the public list builds every tool anew
+        if verifier is not None:
+            tools.adopted(verifier)
+        return await _answered(tools, self, arguments, context, lambda checked: bare(checked, context, convert_result))
+
+
+def soft_tool(declaration: SoftOperation, function: Callable[..., Any], *args: Any, **options: Any) -> Tool:
+    """Return the tool made of a function with `@soft`; the other arguments are those of `Tool.from_function`."""
+    check_below_server(declaration)
+    tool = _SoftTool.from_function(function, *args, **options)
+    tool.annotations = annotated(tool.annotations, declaration)
+    return tool
+
+
+def _unchanged(result: types.CallToolResult) -> types.CallToolResult:
+    return result
+
+
+async def _answered(
+    tools: AdoptedTools,
+    tool: Any,
+    arguments: dict[str, Any],
+    context: Context[Any, Any] | None,
+    bare: Callable[[dict[str, Any]], Awaitable[Any]],
+) -> Any:
+    """Return what the client is sent for one call of a tool.
+
+    Args:
+        tools: The tools of the server.
+        tool: The SDK's tool.
+        arguments: As received.
+        context: That of the request, if there is one.
+        bare: Runs the tool as the SDK does.
+    """
+    adopted = tools.adopted(tool)
+
+    async def run(checked: dict[str, Any], call: Call) -> Any:
+        try:
+            result: Any = await bare(checked)
+        except (MCPError, ToolError) as raised:
+            error = raised
+        else:
+            is_whole = isinstance(result, types.CallToolResult)
+            return accepted(result, adopted.output_schema) if is_whole else Question(result)
+        return _raised(error, call)  # out of the handler, whose exception would become the context
+
+    request = None if context is None else context._request_context  # noqa: SLF001 - the property raises without one
+    return tools.sent(await tools.answer(adopted.operation, arguments, request, run))
 
 
 def _raised(error: MCPError | ToolError, call: Call) -> Question:

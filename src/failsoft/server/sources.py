@@ -24,6 +24,7 @@ from failsoft.framework.plugins import installed_points
 from failsoft.framework.safe.tracebacks import author_line
 from failsoft.framework.setting_types import PREFIX, EnvironmentSettings
 from failsoft.framework.settings import Settings
+from failsoft.framework.soft import declaration_of, toolset_of
 from failsoft.framework.standalone import SystemErrorFactory
 from failsoft.framework.text import bounded, enumerated
 
@@ -35,8 +36,11 @@ _SEPARATORS = frozenset({"/", "\\"})
 """The characters that tell a path from the name of a module."""
 _NAMED_AT_MOST = 5
 
-Tools: TypeAlias = BaseTool | type[BaseTool] | Iterable[BaseTool | type[BaseTool]] | Callable[[], Any]
-"""What can be served: a toolset, its class, several of either, or a function that returns any of these."""
+Tools: TypeAlias = (
+    BaseTool | type[BaseTool] | ModuleType | Iterable[BaseTool | type[BaseTool] | ModuleType] | Callable[[], Any]
+)
+"""What can be served: a toolset, its class, the module of the only one, several of these, or a function that returns
+any of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +228,7 @@ def _import(name: str, folder: Path | None) -> ModuleType:
 
 
 def _only_toolset(module: ModuleType, name: str) -> BaseTool:
-    """Return the only toolset of a module: an instance, else a class that the module defines."""
+    """Return the only toolset of a module: an instance, else a class that the module defines, or its functions."""
     values = {attribute: value for attribute, value in vars(module).items() if not attribute.startswith("_")}
     found: dict[str, Any] = {attribute: value for attribute, value in values.items() if isinstance(value, BaseTool)}
     made = {type(value) for value in found.values()}
@@ -232,9 +236,11 @@ def _only_toolset(module: ModuleType, name: str) -> BaseTool:
         is_own = isinstance(value, type) and issubclass(value, BaseTool) and value.__module__ == module.__name__
         if is_own and value not in made and value._declared:  # noqa: SLF001 - a base without operations is no toolset
             found[attribute] = value
+    named = ", ".join(f"{name}:{attribute}" for attribute in found)
+    if functions := toolset_of(module):
+        found[functions.name] = functions
     if len(found) == 1:
         return _as_tool(next(iter(found.values())), f"'{name}'")
-    named = ", ".join(f"{name}:{attribute}" for attribute in found)
     raise ConfigurationError(
         issue=f"'{bounded(name)}' has {'several toolsets' if found else 'no toolset'}",
         resolution=f"name one: {bounded(named)}" if found else "name what makes the tools, as module:attribute",
@@ -276,7 +282,7 @@ def as_tools(value: Tools | Any, *, origin: str = "what was given") -> list[Base
         CONFIG_ERROR: It has no toolset, or is something else; the message says what was found.
     """
     found: Any = value
-    if not isinstance(found, (BaseTool, type)) and callable(found):
+    if not isinstance(found, (BaseTool, type)) and callable(found) and declaration_of(found) is None:
         found = _made(found, origin)
     items = [found] if isinstance(found, (BaseTool, type)) or not isinstance(found, Iterable) else list(found)
     if not items:
@@ -285,6 +291,12 @@ def as_tools(value: Tools | Any, *, origin: str = "what was given") -> list[Base
 
 
 def _as_tool(item: Any, origin: str) -> BaseTool:
+    if isinstance(item, ModuleType):
+        return _only_toolset(item, item.__name__)
+    if declaration_of(item) is not None:
+        raise ConfigurationError(
+            issue=f"{origin} is one function with @soft: name its module, {item.__module__}, whose toolset it is in"
+        )
     if isinstance(item, type) and issubclass(item, BaseTool):
         item = _made(item, origin)
     if not isinstance(item, BaseTool):

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from failsoft import AuditLockFailed, AuditLog, AuditLogFailed, Settings
+from failsoft import AuditLog, AuditLogFailed, Settings
+from failsoft.errors import AuditLockFailed
 from tests.doors import audit_entries as entries, default_head, log_file_module, trail_module, verify
 from tests.framework.audit.parts import fact
 from tests.framework.audit.test_processes import held

@@ -91,7 +91,7 @@ class Operation(Generic[P, R_co]):
         names: Mapping[str, Any] | None = None,
         **options: Unpack[Options],
     ) -> None:
-        _check_handler(function)
+        check_handler(function)
         self.function = function
         self.attribute = function.__name__
         self.name = options.get("name") or function.__name__
@@ -227,7 +227,7 @@ class Operation(Generic[P, R_co]):
                 raise TypeError(msg)
 
 
-def _check_handler(function: Any) -> None:
+def check_handler(function: Any) -> None:
     """Reject functions that cannot run as a method with one return value.
 
     Raises:
@@ -248,8 +248,8 @@ def located(function: Any) -> Iterator[None]:
         yield
     except (TypeError, ConfigurationError) as refused:
         code = getattr(inspect.unwrap(function), "__code__", None)
-        place = f": {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
-        refused.add_note(f"declared by {getattr(function, '__qualname__', repr(function))}{place}")
+        if code is not None:
+            refused.add_note(f"declared by {function.__qualname__}: {code.co_filename}:{code.co_firstlineno}")
         raise
 
 

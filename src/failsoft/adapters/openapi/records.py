@@ -1,0 +1,126 @@
+"""What is known of an API: records that its document is read into, and that adapter and generator use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+READS = frozenset({"GET", "HEAD", "OPTIONS"})
+"""Methods that change nothing."""
+Place: TypeAlias = Literal["path", "query", "header", "cookie", "body"]
+Style: TypeAlias = Literal["plain", "comma", "space", "pipe", "spread", "indexed", "json"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """An argument of an operation, and where it is sent.
+
+    Args:
+        argument: The name of the argument.
+        name: Its name in the request.
+        place: Where it is sent.
+        schema: The JSON Schema of its values; references lead to the `$defs` of the operation.
+        is_required: Whether it has to be given.
+        style: How lists and objects are written.
+    """
+
+    argument: str
+    name: str
+    place: Place
+    schema: Mapping[str, Any]
+    is_required: bool
+    style: Style = "plain"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiOperation:
+    """One operation of the API.
+
+    Args:
+        name: The name of the tool: unique in the document, whichever tags are chosen.
+        method: In capitals.
+        path: With its `{names}`.
+        description: Bounded plain text.
+        tags: Its tags.
+        parameters: Its arguments.
+        body: How the body is sent.
+        is_whole_body: Whether the body is one argument, `body`; otherwise its fields are arguments.
+        key_header: The header of its idempotency key; "" if it takes none.
+        needs_key: Whether each request has to have one.
+        credentials: Alternatives, each the names of the settings of all credentials that it needs.
+        defs: The schemas that those of the parameters refer to.
+        result: The JSON Schema of what it returns; None if that is too large or not described.
+        result_defs: The schemas that `result` refers to.
+    """
+
+    name: str
+    method: str
+    path: str
+    description: str
+    tags: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+    body: Literal["none", "json", "form"]
+    is_whole_body: bool
+    key_header: str
+    needs_key: bool
+    credentials: tuple[tuple[str, ...], ...]
+    defs: Mapping[str, Any]
+    result: Mapping[str, Any] | None
+    result_defs: Mapping[str, Any]
+
+    @property
+    def is_read(self) -> bool:
+        """Whether its method changes nothing."""
+        return self.method in READS
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """The JSON Schema of all arguments."""
+        required = [item.argument for item in self.parameters if item.is_required]
+        return {
+            "type": "object",
+            "properties": {item.argument: item.schema for item in self.parameters},
+            **({"required": required} if required else {}),
+            **({"$defs": self.defs} if self.defs else {}),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """A credential of the API.
+
+    Args:
+        setting: The name of its setting.
+        kind: How it is sent.
+        name: The header, query parameter or cookie.
+        description: For people who set it.
+    """
+
+    setting: str
+    kind: Literal["bearer", "basic", "header", "query", "cookie"]
+    name: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Api:
+    """What a document describes.
+
+    Args:
+        title: Its title, bounded.
+        description: Its description, bounded.
+        base_url: The address of its first server; "" if it names none.
+        base_path: The path of its first server, where that is all the document says of it.
+        schemes: Its credentials.
+        operations: Its operations, in the order of the document.
+        left_out: The method and path of each operation that cannot be offered, and why.
+    """
+
+    title: str
+    description: str
+    base_url: str
+    base_path: str
+    schemes: tuple[Scheme, ...]
+    operations: tuple[ApiOperation, ...]
+    left_out: tuple[tuple[str, str], ...]

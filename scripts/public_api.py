@@ -26,6 +26,7 @@ MODULES = (
     "failsoft.client",
     "failsoft.adapters.mcpserver",
     "failsoft.adapters.fastmcp",
+    "failsoft.adapters.openapi",
     "failsoft.tools.docs",
     "failsoft.tools.edit",
     "failsoft.tools.flux",

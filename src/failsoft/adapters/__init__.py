@@ -1,1 +1,1 @@
-"""Adapters: failsoft around the tools of servers that already exist (`mcp`'s MCPServer, FastMCP 4)."""
+"""Adapters: failsoft around an MCPServer of `mcp`, a FastMCP 4 server, or an API with an OpenAPI document."""

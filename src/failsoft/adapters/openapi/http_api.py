@@ -1,0 +1,354 @@
+"""`HttpApi`: the requests of a toolset to one HTTP API, with its credentials, and failures by what they changed."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import quote, urlencode
+
+import httpx2
+import pydantic_core
+from pydantic import SecretStr
+
+from failsoft.adapters.openapi.records import READS
+from failsoft.framework.call import CallContext
+from failsoft.framework.errors import (
+    BadOutput,
+    ConfigurationError,
+    InvalidArgument,
+    ResultTooLarge,
+    ToolError,
+    UpstreamError,
+)
+from failsoft.framework.normalize import normalize
+from failsoft.framework.text import quoted
+
+_PERHAPS_DONE = frozenset({408, 424, 499})
+"""Statuses of the 4xx family that are also sent after work was begun."""
+_CLIENT_ERRORS = range(400, 500)
+_REDIRECTS_AT_MOST = 5
+_TIMEOUT_S = 30.0
+_BYTES_AT_MOST = 8_000_000
+_OF_ENCODED_BODY = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+_LEVELS_AT_MOST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """How a credential is sent.
+
+    Args:
+        kind: As a bearer token, as `user:password` of basic authentication, or in a header, a query parameter or a
+            cookie.
+        name: The name of that header, parameter or cookie.
+    """
+
+    kind: Literal["bearer", "basic", "header", "query", "cookie"]
+    name: str = ""
+
+
+class HttpApi:
+    """A client of one API: every request goes to its address, and no credential to another host.
+
+    Args:
+        base_url: The address that the paths are put behind.
+        credentials: How each credential is sent, by its name in `secrets`.
+        secrets: The values; None for one that is not set.
+
+    Raises:
+        CONFIG_ERROR: `base_url` is no http or https address, or a credential cannot be sent in a header.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        credentials: Mapping[str, Credential] | None = None,
+        secrets: Mapping[str, SecretStr | None] | None = None,
+    ) -> None:
+        self._base_url = _checked(base_url)
+        self._credentials = dict(credentials or {})
+        self._secrets = {name: value.get_secret_value() for name, value in (secrets or {}).items() if value}
+        for name, value in self._secrets.items():
+            if not value.isprintable():
+                raise ConfigurationError(issue=f"the credential `{name}` has characters that no request can carry")
+        self._client: httpx2.AsyncClient | None = None
+
+    async def start(self) -> None:
+        """Open the connection pool, in `startup` of the toolset."""
+        self._client = httpx2.AsyncClient(follow_redirects=False, timeout=_TIMEOUT_S)
+
+    async def stop(self) -> None:
+        """Close it, in `shutdown`."""
+        if self._client is not None:
+            await self._client.aclose()
+            self._client = None
+
+    async def request(  # noqa: PLR0913 - the parts of a request
+        self,
+        call: CallContext,
+        method: str,
+        path: str,
+        *,
+        path_values: Mapping[str, Any] | None = None,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, Any] | None = None,
+        cookies: Mapping[str, Any] | None = None,
+        json_body: Any = None,
+        form: Mapping[str, Any] | None = None,
+        key_header: str = "",
+        needs_key: bool = False,
+        auth: Sequence[Sequence[str]] = (),
+    ) -> Any:
+        """Send a request and return the data of its answer: JSON, text, or None for an empty one.
+
+        Values that are None are left out. In queries and forms a list repeats its name, and an object becomes
+        `name[key]`; in a path, a header or a cookie the items of a list are separated by commas.
+
+        Args:
+            call: The call, for its time limit, its ids and its idempotency key.
+            method: The method in capitals.
+            path: The path below the base address, with `{names}` in it.
+            path_values: What stands in their place, as one segment each.
+            query: Parameters of the query.
+            headers: Headers.
+            cookies: Cookies.
+            json_body: The body, sent as JSON.
+            form: The fields of a body that is sent as a form.
+            key_header: The header that the API takes an idempotency key in; then a call with a key may be repeated.
+            needs_key: Whether the API wants a key with every request: the id of the call where it has no key.
+            auth: Alternatives of credentials, each their names; the first one whose values are all set is sent.
+
+        Raises:
+            INVALID_ARGUMENT: A value cannot be sent.
+            ToolError: The API's failure. With 4xx nothing was changed, except 408, 424 and 499; any other failure of
+                a request that may change something leaves that unknown.
+            RESULT_TOO_LARGE: The answer is too large.
+            BAD_OUTPUT: It is no JSON although it says so.
+        """
+        if self._client is None:
+            await self.start()
+        pairs = list(_pairs(query or {}))
+        sent = {**call.http_headers(), **_texts(headers or {}), "Accept": "application/json, */*;q=0.5"}
+        key = sent.pop("Idempotency-Key", "")
+        if key_header and (key or needs_key):
+            sent[key_header] = key or call.request_id
+            call.idempotent = call.idempotent or bool(key)
+        jar = _texts(cookies or {})
+        self._authorize(auth, sent, pairs, jar)
+        if jar:
+            sent["Cookie"] = "; ".join(f"{name}={quote(value, safe='')}" for name, value in jar.items())
+        content, kind = _body(json_body, form)
+        if kind:
+            sent["Content-Type"] = kind
+        url = self._base_url + _path(path, path_values or {})
+        if pairs:
+            url = f"{url}?{urlencode(pairs, quote_via=quote, safe='')}"
+        try:
+            response = await self._answer(call, httpx2.Request(method, url, headers=sent, content=content))
+            if not response.has_redirect_location:
+                response.raise_for_status()
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as raised:
+            raise _failure(raised, is_read=method in READS) from raised
+        if response.has_redirect_location:
+            raise _redirected()
+        return _data(response, is_read=method in READS)
+
+    def _authorize(
+        self, auth: Sequence[Sequence[str]], headers: dict[str, str], query: list[tuple[str, str]], jar: dict[str, str]
+    ) -> None:
+        """Add the credentials of the first alternative that is set."""
+        chosen = next((names for names in auth if all(name in self._secrets for name in names)), ())
+        for name in chosen:
+            credential, value = self._credentials[name], self._secrets[name]
+            if credential.kind == "bearer":
+                headers["Authorization"] = f"Bearer {value}"
+            elif credential.kind == "basic":
+                headers["Authorization"] = f"Basic {base64.b64encode(value.encode()).decode()}"
+            elif credential.kind == "header":
+                headers[credential.name] = value
+            elif credential.kind == "query":
+                query.append((credential.name, value))
+            else:
+                jar[credential.name] = value
+
+    async def _answer(self, call: CallContext, request: httpx2.Request) -> httpx2.Response:
+        """Return the answer with its body read; a read is redirected within its origin, anything else is not."""
+        client: Any = self._client
+        timeout = call.http_timeout()
+        for _ in range(_REDIRECTS_AT_MOST):
+            request.extensions["timeout"] = httpx2.Timeout(timeout or _TIMEOUT_S).as_dict()
+            response = await client.send(request, stream=True)
+            try:
+                if not _may_follow(request, response):
+                    return await _read(response, request)
+            finally:
+                await response.aclose()
+            request = httpx2.Request(
+                request.method, request.url.join(response.headers["location"]), headers=request.headers
+            )
+        msg = "too many redirects"
+        raise httpx2.TooManyRedirects(msg, request=request)
+
+
+def joined(value: Any, separator: str = ",") -> str | None:
+    """Return the items of a list, or the names and values of an object, in one text; None for None.
+
+    >>> joined(["a", 1, True]), joined({"R": 100}), joined(None)
+    ('a,1,true', 'R,100', None)
+    """
+    if value is None:
+        return None
+    items = [part for item in value.items() for part in item] if isinstance(value, Mapping) else value
+    return separator.join(map(_text, items)) if isinstance(items, (list, tuple)) else _text(items)
+
+
+def indexed(value: Sequence[Any] | None) -> dict[str, Any] | None:
+    """Return a list as an object, so that its items are sent as `name[0]`, `name[1]`; None for None."""
+    return None if value is None else {str(index): item for index, item in enumerate(value)}
+
+
+def json_text(value: Any) -> str | None:
+    """Return a value as JSON, for a parameter that is sent so; None for None."""
+    return None if value is None else json.dumps(value, separators=(",", ":"))
+
+
+def _checked(base_url: str) -> str:
+    try:
+        url = httpx2.URL(base_url)
+    except (httpx2.InvalidURL, TypeError):
+        url = httpx2.URL("")
+    if url.scheme not in {"http", "https"} or not url.host or url.query or url.fragment:
+        raise ConfigurationError(
+            issue=f"base_url is {quoted(base_url)}" if base_url else "base_url is not set",
+            resolution="set it to the address of the API: http:// or https://, without a query",
+        )
+    return base_url.rstrip("/")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float) and math.isfinite(value) and value.is_integer():
+        return str(int(value))
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _texts(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the values of headers or cookies as texts.
+
+    Raises:
+        INVALID_ARGUMENT: One has characters that a header cannot carry.
+    """
+    found = {name: joined(value) or "" for name, value in values.items() if value is not None}
+    for name, value in found.items():
+        if not value.isascii() or not value.isprintable():
+            raise InvalidArgument(
+                message=f"{quoted(name, 80)} is sent in a header, which carries printable ASCII only.", effect="none"
+            )
+    return found
+
+
+def _pairs(values: Mapping[str, Any], within: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Yield the parts of a query or a form."""
+    if depth > _LEVELS_AT_MOST:
+        raise InvalidArgument(message="A value is nested too deeply to be sent.", effect="none")
+    for key, value in values.items():
+        name = f"{within}[{key}]" if within else key
+        if isinstance(value, Mapping):
+            yield from _pairs(value, name, depth + 1)
+        elif isinstance(value, (list, tuple)) and (within or any(isinstance(item, (dict, list)) for item in value)):
+            yield from _pairs({str(index): item for index, item in enumerate(value)}, name, depth + 1)
+        elif isinstance(value, (list, tuple)):
+            yield from ((name, _text(item)) for item in value)
+        elif value is not None:
+            yield name, _text(value)
+
+
+def _path(template: str, values: Mapping[str, Any]) -> str:
+    """Return the path with its values, each within its segment.
+
+    Raises:
+        INVALID_ARGUMENT: A segment would be empty, or lead to another path.
+    """
+    segments = []
+    for segment in template.split("/"):
+        made = re.sub(r"\{([^{}]*)\}", lambda found: quote(joined(values.get(found[1])) or "", safe=""), segment)
+        if made != segment and made in {"", ".", ".."}:
+            raise InvalidArgument(
+                message=f"{quoted(segment, 80)} in the path cannot be empty, '.' or '..'.", effect="none"
+            )
+        segments.append(quote(made, safe="%~!$&'()*+,;=:@"))
+    return "/".join(segments)
+
+
+def _body(json_body: Any, form: Mapping[str, Any] | None) -> tuple[bytes | None, str]:
+    """Return the body and its type; "" where there is none."""
+    if form is not None:
+        return urlencode(list(_pairs(form)), quote_via=quote).encode(), "application/x-www-form-urlencoded"
+    if json_body is None:
+        return None, ""
+    try:
+        return pydantic_core.to_json(json_body), "application/json"
+    except ValueError as error:
+        raise InvalidArgument(message="The arguments cannot be written as JSON.", effect="none") from error
+
+
+def _may_follow(request: httpx2.Request, response: httpx2.Response) -> bool:
+    """Return whether a redirect stays within the origin, for a request that changes nothing."""
+    if request.method not in READS or not response.has_redirect_location:
+        return False
+    there = request.url.join(response.headers["location"])
+    return (there.scheme, there.host, there.port) == (request.url.scheme, request.url.host, request.url.port)
+
+
+async def _read(response: httpx2.Response, request: httpx2.Request) -> httpx2.Response:
+    """Return the response with its decoded body."""
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > _BYTES_AT_MOST:
+            if not response.is_success:
+                break  # the status says enough
+            changed: Literal["none", "applied"] = "none" if request.method in READS else "applied"
+            raise ResultTooLarge(size_bytes=len(body), limit_bytes=_BYTES_AT_MOST, effect=changed)
+    headers = [(name, value) for name, value in response.headers.multi_items() if name not in _OF_ENCODED_BODY]
+    return httpx2.Response(response.status_code, headers=headers, content=bytes(body), request=request)
+
+
+def _failure(raised: Exception, *, is_read: bool) -> ToolError:
+    """Return the error for an exception, with what the request can have changed."""
+    error = normalize(raised)
+    status = raised.response.status_code if isinstance(raised, httpx2.HTTPStatusError) else None
+    if is_read or error.effect == "none" or (status in _CLIENT_ERRORS and status not in _PERHAPS_DONE):
+        error.effect = "none"
+        error.effect_is_foreign = False  # the request is all that the handler does
+    return error
+
+
+def _redirected() -> UpstreamError:
+    """Return the failure of a request that was answered with a redirect, which would take credentials along."""
+    error = UpstreamError(message="The service behind this tool redirects to another address, which is not followed.")
+    error.retry = "never"  # type: ignore[misc]  # of this failure: it is no passing one
+    return error
+
+
+def _data(response: httpx2.Response, *, is_read: bool) -> Any:
+    """Return the data of a success."""
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if not response.content:
+        return None
+    if kind == "application/json" or kind.endswith("+json"):
+        try:
+            return pydantic_core.from_json(response.content, allow_inf_nan=False)
+        except ValueError as error:
+            message = "The service sent an answer that is no JSON."
+            raise BadOutput(message=message, effect="none" if is_read else "applied") from error
+    if kind.startswith("text/") or kind.endswith(("/xml", "+xml", "/yaml")):
+        return response.text
+    return {"content_type": kind, "size_bytes": len(response.content)}

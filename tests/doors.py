@@ -11,11 +11,10 @@ from typing import Any
 
 HOMES = {
     "failsoft.adapters.foreign": "ForeignScope, ForeignTool, ForeignTools",
-    "failsoft.cli": "asking as asking_module, main as command, screen as screen_module",
     "failsoft.adapters.openapi.document": "read_document",
     "failsoft.adapters.openapi.names": "identifier",
     "failsoft.adapters.openapi.reader": "read_api",
-    "failsoft.cli": "main as command, screen as screen_module",
+    "failsoft.cli": "asking as asking_module, main as command, screen as screen_module",
     "failsoft.cli.app": "application, known_commands, run",
     "failsoft.cli.asking": "person_at_terminal",
     "failsoft.cli.arguments": "from_json, from_words",

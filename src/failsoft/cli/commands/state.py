@@ -108,9 +108,9 @@ def list(  # noqa: A001 - the name of the command
     else:
         screen.text("nothing is kept" if name is None else printable(f"nothing is kept under '{name}'"))
         for fact, value in wanted.items():
-            others = sorted({getattr(entry, fact).partition(" ")[0] for entry in found} - {""})
-            if value is not None and value not in others:
-                screen.text(printable(f"no record has --{fact} {value}; in the store: {', '.join(others) or 'none'}"))
+            known = sorted({getattr(entry, fact).partition(" ")[0] for entry in found} - {""})
+            if value is not None and value not in known:
+                screen.text(printable(f"no record has --{fact} {value}; in the store: {', '.join(known) or 'none'}"))
     screen.text(f"store: {printable(store_place())}")
 
 

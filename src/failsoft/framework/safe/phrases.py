@@ -1,99 +1,197 @@
-"""Secrets beside a name or a command without a sign between them: shells, SQL, calls, lists of names and values."""
+"""Secrets by their place in a command, a phrase of SQL, a call or a list of names and values: a table of places."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import NamedTuple
 
-from failsoft.framework.safe.secret_names import is_secret_name
+from failsoft.framework.safe.harmless import is_mixed, is_placeholder
+from failsoft.framework.safe.secret_names import is_secret_name, may_be_secret_name
 from failsoft.framework.safe.tokens import REDACTED
 
-_RANDOM_AT_LEAST = 6
 _QUOTED = r"""(?:"(?>(?:[^"\r\n\\]|\\.){1,1024})"|'(?>(?:[^'\r\n\\]|\\.){1,1024})')"""
-
-_COMMAND = re.compile(
-    r"((?<![\w.-])(?:(?:mysql|mariadb)[\w-]{0,16}|sshpass|7z[ar]?|(?:docker|podman)\slogin|redis-cli|ldap[a-z]{3,10})"
-    r"\s(?:[^\n|;&]{0,300}?\s)?-(?:p\s?|[aw]\s)|\s-[uU]\s\S{1,100}\s(?:[^\n|;&]{0,100}?\s)?-[pP]\s"
-    r"|snmp[a-z]{3,9}\s(?:[^\n|;&]{0,300}?\s)?-[AXc]\s|(?:add_user|change_password|http-basic\.\S{1,100})\s\S{1,100}\s"
-    r"|\s/user:\S{1,100}\s(?!/)|\s/p(?:ass(?:word)?)?:(?![^\s=]{1,100}=)|htpasswd\s-\w{0,4}b\w{0,4}\s\S{1,200}\s\S{1,100}\s|lftp\s-u\s[^\s,]{1,100},)"
-    rf"(?!\d{{1,5}}(?:\s|\Z))({_QUOTED}|[^\s\"'<]{{1,1024}}+)"
-)
-"""Commands with a flag of one letter for a password."""
-_PIPED = re.compile(
-    r"(?<![\w.-])(echo\s{1,3})([^\n|<]{1,300}?)(\s{0,3}\|\s{0,3}(?:sudo\s(?:-\w\s)?-S|chpasswd|kinit|\S{1,40}\s(?:login|secret)))"
-)
-_SQL = re.compile(rf"(?i)(\bidentified\s(?:with\s\S{{1,40}}\s)?by\s(?:password\s)?)({_QUOTED})")
-_ORACLE = re.compile(r"(oracle:\w{1,10}:[^/\s]{1,100}/)(?!<)([^@\s]{1,200})(?=@)")
-_BESIDE = re.compile(rf"""(?<!\w)([A-Za-z][\w.-]{{0,60}}+)(["']\s{{0,2}},\s{{0,3}}|\s{{1,3}})({_QUOTED})""", re.ASCII)
-"""A name and a value that are arguments beside each other, or a phrase of SQL."""
-_LOGIN = re.compile(
-    rf"""(?i)((?:login|auth|credentials?|pdo)(?:\s?=\s?)?\((?:(?:{_QUOTED}),\s?){{1,2}})({_QUOTED})(?=\))"""
-)
-"""A call with a user's name and a password, after a host or not."""
-_FAULT = re.compile(rf"""(?m)(^([\w.]{{1,200}}+)\n\s{{1,4}}[^\n]{{1,300}}?\binput_value=)({_QUOTED})""", re.ASCII)
-"""What pydantic says of a field."""
-_SETTER = re.compile(
-    rf"""(?i)(?<!\w)((?:set|with|network_?credential|basic_?auth)\w{{0,60}}+)(\((?:\s?{_QUOTED},)?\s?)({_QUOTED})""",
-    re.ASCII,
-)
-_AFTER = re.compile(
-    r"(?i)((?:password|passwd|secret|token|key)\s{1,3})(?=\D{0,60}\d)([\w.~+/-]{16,1024}+=*+)", re.ASCII
-)
-_VARIABLE = re.compile(r"(?<!\w)([A-Z][A-Z0-9]{0,40}(?:_[A-Z0-9]{1,40}){1,5})(\s{1,3})([^\s\"'=:]{6,1024}+)", re.ASCII)
-_DEVICE = re.compile(
-    r"(?i)(?<![\w.-])((?:password|secret)\s[057]\s|auth\s[\w.-]{1,40}:|(?:requirepass|masterauth|auth)\s)(?=[^\s\d]*\d)(\S{6,1024}+)",
-    re.ASCII,
-)
+_SECRET = rf"(?P<secret>{_QUOTED}|[^\s\"'<]{{1,1024}}+)"
+_LITERAL = rf"(?P<secret>{_QUOTED})"
+_MIXED = r"(?P<secret>[^\s\"'<>,;)]{6,1024}+)"
+_NAME = r"(?P<name>[A-Za-z][\w.-]{0,60}+)"
+_KEY = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}|[\w+/]{43}=", re.ASCII)
 _LAST_WORDS = re.compile(r"(?:[A-Za-z]{1,20}\s)?[\w.-]{0,60}\Z", re.ASCII)
-_NAMED_VALUE = re.compile(
-    r"""((?:name|key)["']?\s{0,3}[:=]\s{0,3}["']?([A-Za-z][\w.-]{0,60}+)(?:["']?,?\s{1,40}["']?value["']?\s{0,3}[:=]"""
-    rf"""\s{{0,3}}|["'](?:\r?\n){{2}}))({_QUOTED}|[^\s"',<>}}]{{1,1024}}+)""",
-    re.ASCII,
+
+
+class _Place(NamedTuple):
+    """A place of secrets.
+
+    Args:
+        marks: Of these, one is in every text with such a secret, in lower case.
+        pattern: Has the group `secret`, and the group `name` where a name decides.
+        is_secret: Decides by the match where the pattern and the name do not.
+    """
+
+    marks: tuple[str, ...]
+    pattern: re.Pattern[str]
+    is_secret: Callable[[re.Match[str]], bool] = bool
+
+
+def _looks_random(found: re.Match[str]) -> bool:
+    return is_mixed(found["secret"].strip("\"'"))
+
+
+def _has_name_before(found: re.Match[str]) -> bool:
+    before = _LAST_WORDS.search(found.string, max(0, found.start() - 80), found.start())
+    name = f"{before[0] if before else ''}{found['word']}"
+    if not is_secret_name(name):
+        return may_be_secret_name(name) and _KEY.fullmatch(found["secret"]) is not None
+    least = 6 if found["word"].lower().startswith("pass") else 16
+    return is_mixed(found["secret"]) and len(found["secret"]) >= least
+
+
+def _at(*marks: str, form: str, is_secret: Callable[[re.Match[str]], bool] | None = None) -> _Place:
+    pattern = re.compile(form, re.ASCII)
+    return _Place(marks, pattern) if is_secret is None else _Place(marks, pattern, is_secret)
+
+
+_WITH_FLAG = (
+    r"(?<![\w.-])(?:(?:sshpass|7z[ar]?|zip|(?:docker|podman)\slogin|redis-cli|ldap[a-z]{3,10})\s(?:[^\n|;&]{0,300}?\s)?-"
+    r"(?:[pP]\s?|[aw]\s)|(?:mysql|mariadb)[\w-]{0,16}\s(?:[^\n|;&]{0,300}?\s)?-p(?=\S)"
+    r"|snmp[a-z]{3,9}\s(?:[^\n|;&]{0,300}?\s)?-[AXc]\s)"
 )
-"""An entry of a list of names and values in YAML, JSON, XML, or a part of a form."""
+
+_OF_COMMANDS = (
+    _at(" -", form=rf"(?:{_WITH_FLAG})(?!\d{{1,5}}(?:\s|\Z)){_SECRET}"),
+    _at(" -", form=rf"(?:{_WITH_FLAG})(?:<redacted>|[^\s<]{{1,100}}+)\s-[aAXpP]\s(?!\d{{1,5}}(?:\s|\Z)){_SECRET}"),
+    _at(
+        " -u",
+        form=rf"\s-[uU]\s\S{{1,100}}\s(?:[^\n|;&]{{0,100}}?\s)?-[pP]\s{_SECRET}",
+        is_secret=_looks_random,
+    ),
+    _at(
+        *("_user", "_password", "http-basic", "htpasswd", "wpa_passphrase"),
+        form=rf"(?:(?:add_user|change_password|http-basic\.\S{{1,100}}|wpa_passphrase)\s\S{{1,100}}\s"
+        rf"|htpasswd\s-\w{{0,4}}b\w{{0,4}}\s\S{{1,200}}\s\S{{1,100}}\s){_SECRET}",
+    ),
+    _at(" /", form=rf"\s(?:/user:\S{{1,100}}\s(?!/)|/p(?:ass(?:word)?)?:(?![^\s=]{{1,100}}=)){_SECRET}"),
+    _at("net use", form=rf"net\suse\s\S{{1,20}}\s\S{{1,200}}\s{_SECRET}(?=\s/user:)"),
+    _at("lftp -u", form=rf"lftp\s-u\s[^\s,]{{1,100}},{_SECRET}"),
+    _at("bundle config", form=r"bundle\sconfig\s(?:[^\s:]{1,100}\s){1,3}[^\s:]{1,100}:(?P<secret>[^\s/]\S{0,1023}+)"),
+    _at("sqlplus", "rman", form=r"(?:sqlplus|rman)\s(?:-\w\s)?[\w$]{1,60}/(?P<secret>[^\s@/\"'<]{1,200})(?=@|\s|\Z)"),
+    _at(
+        "|",
+        form=r"(?<![\w.-])echo\s{1,3}(?:-n\s)?(?P<secret>[^\n|<]{1,300}?)(?=\s{0,3}\|\s{0,3}"
+        r"(?:sudo\s(?:-\w\s)?-S|chpasswd|kinit|\S{1,40}\s(?:login|secret)))",
+    ),
+    _at(
+        " login",
+        form=rf"(?<=[a-z]\slogin\s)(?=[\w.-]{{20}}){_MIXED}",
+        is_secret=_looks_random,
+    ),
+    _at(" login ", form=rf"(?<=[\w*.]\sLOGIN\s)\S{{1,100}}\s{_MIXED}", is_secret=_looks_random),
+    _at("auth ", form=r"(?<![\w.-])AUTH\s(?:PLAIN|LOGIN|XOAUTH2)\s(?P<secret>[\w+/=]{8,1024}+)"),
+    _at("identified", form=rf"(?i)\bidentified\s(?:with\s\S{{1,40}}\s)?by\s(?:password\s)?{_LITERAL}"),
+    _at("oracle:", form=r"oracle:\w{1,10}:[^/\s]{1,100}/(?!<)(?P<secret>[^@\s]{1,200})(?=@)"),
+    _at("@tcp(", "@unix(", form=r"(?<![\w/])[\w.-]{1,60}:(?!<)(?P<secret>[^\s@\"']{1,200})(?=@(?:tcp|unix)\()"),
+    _at(
+        ":5432:", form=r"(?m)(?:^|(?<=\s))[\w.*-]{1,200}:5432:[\w.*-]{1,100}:[\w.*-]{1,100}:(?P<secret>[^\s<]{1,200}+)"
+    ),
+    _at(" on >", form=r"(?<=\son\s>)(?P<secret>[^\s<]{4,200}+)"),
+)
+"""After a command, or what else no name announces."""
+
+
+def _in_columns(found: re.Match[str]) -> str:
+    """Return an INSERT of SQL without the values of columns with the names of secrets."""
+    secret = [is_secret_name(name.strip(' `"[]')) for name in found["columns"].split(",")]
+    values = re.findall(r"(?:'(?:[^'\\]|''|\\.)*'|\"[^\"]*\"|[^,'\"])+", found["values"])
+    if len(values) != len(secret) or not any(secret):
+        return found[0]
+    kept = [
+        f" {REDACTED}" if is_one and "'" in value and REDACTED not in value else value
+        for is_one, value in zip(secret, values, strict=True)
+    ]
+    return f"{found['before']}{','.join(kept)})"
+
+
+_INSERT = re.compile(
+    r"(?i)(?P<before>\binsert\sinto\s[\w.\"`\[\]]{1,100}\s?\((?P<columns>[^()']{1,1000})\)\s{0,4}values\s{0,4}\()"
+    r"(?P<values>[^()]{1,4000})\)"
+)
+
+_BESIDE_NAMES = (
+    _at(
+        "value", "name=",
+        form=rf"""(?:name|key)["']?\s{{0,3}}[:=]\s{{0,3}}["']?{_NAME}(?:["']?,?\s{{1,40}}["']?value["']?\s{{0,3}}[:=]"""
+        rf"""\s{{0,3}}|["'](?:\r?\n){{2}})(?P<secret>{_QUOTED}|[^\s"',<>}}]{{1,1024}}+)""",
+    ),  # an entry of a list of names and values in YAML, JSON, XML, or a part of a form
+    _at("value=", form=rf"(?m)^{_NAME}\n\s{{1,4}}[^\n]{{1,300}}?\binput_value={_LITERAL}"),  # what pydantic says
+    _at("</", form=rf"""(?:name|key)=["']{_NAME}["'][^<>]{{0,100}}>(?P<secret>[^<>\r\n]{{1,1024}}+)(?=</)"""),
+    _at("</key", form=rf"<key>{_NAME}</key>\s{{0,40}}<string>(?P<secret>[^<>\r\n]{{1,1024}}+)(?=</)"),
+    _at(
+        "variable",
+        form=rf'variable\s{{1,4}}"{_NAME}"\s{{0,4}}\{{[^{{}}]{{0,300}}?\bdefault\s{{0,10}}=\s{{0,4}}{_LITERAL}',
+    ),
+    _at(
+        *("pass", "secret", "token", "key"),
+        form=r"(?P<word>(?i:password|passwd|passphrase|secret|token|key))\s{1,3}(?=\D{0,60}\d)"
+        r"(?P<secret>[\w.~+/!@#%^*-]{6,1024}+=*+)",
+        is_secret=_has_name_before,
+    ),
+    _at(
+        " for ",
+        form=r"(?i)\b(?:password|passwd|passphrase|secret|token|pin)\sfor\s(?:user\s)?\S{1,100}?['\"]?(?::|\sis:?|\s=)\s"
+        r"['\"]?(?P<secret>[^\s\"'<]{1,1024}+)",
+        is_secret=_looks_random,
+    ),
+    _at(
+        "code",
+        form=r"(?i)\b(?:verification|security|recovery|login|confirmation|access|one-time)\scode(?:\sis)?:?\s"
+        r"(?P<secret>\d{4,10})\b",
+    ),
+    _at(
+        "_", form=r"(?<!\w)(?P<name>[A-Z][A-Z0-9]{0,40}(?:_[A-Z0-9]{1,40}){1,5})\s{1,3}(?P<secret>[^\s\"'=:]{6,1024}+)",
+        is_secret=_looks_random,
+    ),  # a variable in a command or a Dockerfile
+    _at(
+        *("password ", "secret ", "auth", "requirepass"),
+        form=r"(?i)(?<![\w.-])(?:(?:password|secret)\s[057]\s|auth\s[\w.-]{1,40}:|(?:requirepass|masterauth|auth)\s)"
+        r"(?=[^\s\d]*\d)(?P<secret>\S{6,1024}+)",
+    ),  # configuration of devices and stores
+    _at("(", form=rf"(?i)(?:login|auth|credentials?|pdo)(?:\s?=\s?)?\((?:{_QUOTED},\s?){{1,2}}{_LITERAL}(?=\))"),
+    _at(
+        "(", form=rf"(?i)(?<!\w)(?P<name>(?:set|with|network_?credential|basic_?auth)\w{{0,60}}+)"
+        rf"\((?:\s?{_QUOTED},)?\s?{_LITERAL}"
+    ),
+    _at("(", form=rf"(?<=[.>]){_NAME}\(\s?{_LITERAL}(?=\s?\))", is_secret=_looks_random),
+    _at('"', "'", form=rf"""(?<!\w){_NAME}(?:["']\s{{0,2}},\s{{0,3}}|\s{{1,3}}){_LITERAL}""", is_secret=_looks_random),
+)  # fmt: skip
+"""After a name that has no sign behind it, or another one than a pair's."""
 
 
 def without_secrets_of_commands(text: str, lowered: str) -> str:
     """Return the text without the passwords that commands of shells and databases are given."""
-    if " -" in lowered or "|" in lowered or " /" in lowered or " http-" in lowered or "_user" in lowered:
-        text = _COMMAND.sub(rf"\1{REDACTED}", _PIPED.sub(rf"\1{REDACTED}\3", text))
-        text = _COMMAND.sub(rf"\1{REDACTED}", text)  # a second flag of the same command
-    if "identified" in lowered:
-        text = _SQL.sub(rf"\1{REDACTED}", text)
-    if "oracle:" in lowered:
-        text = _ORACLE.sub(rf"\1{REDACTED}", text)
-    return text
+    return _without(_OF_COMMANDS, text, lowered)
 
 
 def without_secrets_beside_names(text: str, lowered: str) -> str:
     """Return the text without values that follow the name of a secret and look like one."""
-    if "value" in lowered or "name=" in lowered:
-        text = _FAULT.sub(_without_named_value, _NAMED_VALUE.sub(_without_named_value, text))
-    text = _AFTER.sub(_without_random, text)
-    text = _VARIABLE.sub(_without_argument, _DEVICE.sub(rf"\1{REDACTED}", text))
-    if '"' in text or "'" in text:
-        text = _SETTER.sub(_without_argument, _LOGIN.sub(rf"\1{REDACTED}", text))
-        text = _BESIDE.sub(_without_argument, text)
+    if "insert" in lowered:
+        text = _INSERT.sub(_in_columns, text)
+    return _without(_BESIDE_NAMES, text, lowered)
+
+
+def _without(places: tuple[_Place, ...], text: str, lowered: str) -> str:
+    for place in places:
+        for mark in place.marks:
+            if mark in lowered:
+                text = place.pattern.sub(lambda found, place=place: _hidden(found, place), text)  # type: ignore[misc]
+                break
     return text
 
 
-def is_mixed(value: str) -> bool:
-    """Return whether a value looks like a password or a token where nothing but its place says so."""
-    return len(value) >= _RANDOM_AT_LEAST and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
-
-
-def _without_named_value(match: re.Match[str]) -> str:
-    before, name, _ = match.groups()
-    return f"{before}{REDACTED}" if is_secret_name(name) else match[0]
-
-
-def _without_random(match: re.Match[str]) -> str:
-    before, value = match.groups()
-    name = _LAST_WORDS.search(match.string, max(0, match.start() - 80), match.start())
-    is_secret = is_secret_name(f"{name[0] if name else ''}{before.rstrip()}")
-    return f"{before}{REDACTED}" if is_secret and is_mixed(value) else match[0]
-
-
-def _without_argument(match: re.Match[str]) -> str:
-    name, between, value = match.groups()
-    is_value = is_mixed(value.strip("\"'")) or "(" in between
-    return f"{name}{between}{REDACTED}" if is_value and is_secret_name(name) else match[0]
+def _hidden(found: re.Match[str], place: _Place) -> str:
+    """Return the match without its secret, if it is one."""
+    name, value = found.groupdict().get("name"), found["secret"]
+    is_secret = (name is None or is_secret_name(name)) and place.is_secret(found)
+    if not is_secret or REDACTED in value or is_placeholder(value.strip("\"'")):
+        return found[0]
+    start, end = (place - found.start() for place in found.span("secret"))
+    return f"{found[0][:start]}{REDACTED}{found[0][end:]}"

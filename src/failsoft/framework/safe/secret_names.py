@@ -8,75 +8,67 @@ from functools import lru_cache
 
 NAME_AT_MOST = 200
 """Characters of a name that are looked at."""
+
+
+def _listed(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
-_SECRET_WORDS = frozenset(
-    {
-        *("apikey", "appkey", "accountkey", "authkey", "sharedaccesskey", "authorization", "bearer"),
-        *("cookie", "cookies", "credential", "credentials", "creds", "crumb", "cvc", "cvv", "dsn", "jwt", "mfa", "otp"),
-        *("passcode", "passphrase", "passwd", "password", "passwords", "pgpassword", "psk", "pwd", "pw"),
-        *("secret", "secrets", "sessionid", "token", "totp", "userpass", "webhook"),
-    }
+_SECRET_WORDS = _listed(
+    "apikey appkey accountkey authkey sharedaccesskey authorization bearer cookie cookies credential credentials creds "
+    "crumb cvc cvv dsn jwt mfa mnemonic otp passcode passphrase passwd password passwords pgpassword psk pwd pw secret "
+    "secrets sessionid token totp userpass webhook"
 )
 
-_SECRET_KEYS = frozenset(
-    {
-        *("access", "account", "api", "app", "auth", "client", "deploy", "encryption", "host", "license", "master"),
-        *("private", "secret", "service", "session", "shared", "signing", "ssh", "storage", "subscription", "webhook"),
-    }
+_SECRET_KEYS = _listed(
+    "access account api app auth client deploy encryption host license master private secret service session shared "
+    "signing ssh storage subscription webhook"
 )
 """A word before `key` that makes it a secret."""
 
-_OTHER_PASSES = frozenset({"pass", "bypass", "compass", "encompass", "overpass", "surpass", "trespass", "underpass"})
+_OTHER_PASSES = _listed("pass bypass compass encompass overpass surpass trespass underpass")
 
-_SECRET_ENDS = ("apikey", "pass", "passphrase", "passwd", "password", "secret", "token")
+_SECRET_ENDS = (
+    *("accesskey", "apikey", "authkey", "masterkey", "privatekey", "secretkey", "sharedkey", "signingkey"),
+    *("pass", "passphrase", "passwd", "password", "pswd", "pwd", "secret", "sessid", "sessionid", "token"),
+)
 """Ends of words that are written as one: `hapikey`, `dbpassword`."""
 
 _SECRET_PAIRS = frozenset(
-    {
-        *(("connection", "string"), ("conn", "string"), ("conn", "str"), ("connection", "url"), ("connection", "uri")),
-        ("secure", "string"),
-    }
+    tuple(pair.split("-"))
+    for pair in _listed(
+        "connection-string conn-string conn-str connection-url connection-uri secure-string seed-phrase "
+        "recovery-code recovery-codes backup-code backup-codes verification-code security-code"
+    )
 )
 
-_NO_SECRET_KEYS = frozenset(
-    {
-        *("cache", "dedup", "foreign", "group", "hash", "idempotency", "index", "item", "lock", "map", "object"),
-        *("partition", "primary", "public", "routing", "row", "sort", "unique", "entry", "dict", "name", "plan"),
-    }
+_NO_SECRET_KEYS = _listed(
+    "cache dedup foreign group hash idempotency index item lock map object partition primary public routing row sort "
+    "unique entry dict name plan"
 )
-_FOR_THE_CALLER = frozenset({"continuation", "cursor", "next", "page", "pagination"})
+_FOR_THE_CALLER = _listed("continuation cursor next page pagination")
 """Words of tokens that are meant for the caller, such as `next_page_token`."""
 
-_FACTS_ABOUT = frozenset(
-    {
-        *("at", "budget", "count", "endpoint", "expires", "expiry", "format", "hint", "id", "ids", "length", "limit"),
-        *("max", "min", "name", "names", "policy", "remaining", "required", "rule", "ttl", "type", "uri", "url"),
-        *("usage", "used", "version", "path", "file", "error", "status", "valid", "enabled", "rotated", "change"),
-        *("changed", "created", "method", "prefix", "reset", "stdin", "updated"),
-    }
+_FACTS_ABOUT = _listed(
+    "age alg at attachment authenticator backend bool budget button change changed class config count created def "
+    "domain duration enabled enc endpoint error exp expiration expires expiry factory field fields file format "
+    "generator handler header headers helper hint id ids info issuer jar kind label len length lifetime limit "
+    "location manager max message method middleware min minutes mode model name names options parameter params "
+    "parser path pattern placeholder policy prefix provider ref regex remaining required reset rotated rotation "
+    "rule rules schedule schema scheme scope scopes seconds service settings size source start status stdin store "
+    "strategy supported template text timeout title ttl type types updated uri url usage used valid validator "
+    "validity values version c cfg conf cpp crt cs css exe go h html ini java js json log md php py rb rs sh so "
+    "toml ts txt xml yaml yml"
 )
-"""Words after which a name is not a secret: `token_count`, `api_key_id`."""
+"""Words after which a name is not a secret: `token_count`, `api_key_id`, `token.py`."""
 
-_MAY_BE_SECRET = frozenset({"appid", "auth", "session", "sid"})
+_MAY_BE_SECRET = _listed("appid auth salt session sid")
 """Last words of names whose values are secrets if they are random."""
 
 _PARAMETERS = frozenset(
-    (word,)
-    for word in (
-        "key",
-        "sig",
-        "signature",
-        "code",
-        "sas",
-        "hmac",
-        "pin",
-        "sid",
-        "session",
-        "assertion",
-        "appid",
-        "state",
-    )
+    (word,) for word in _listed("key sig signature code sas hmac pin sid session assertion appid state")
 )
 """Query parameters that hold secrets, though their names are ordinary words elsewhere."""
 
@@ -97,7 +89,7 @@ def is_secret_name(name: str) -> bool:
         return False
     if words in {("auth",), ("x", "auth"), ("pass",)} or not _SECRET_WORDS.isdisjoint(words):
         return True
-    if len(words) > 1 and words[-1] in {"pass", "signature"}:
+    if len(words) > 1 and (words[-1] in {"pass", "signature"} or words[-2:] == ("signature", "256")):
         return True
     ends_so = words[-1].endswith(_SECRET_ENDS) and words[-1] not in _OTHER_PASSES
     return ends_so or any(after in {"key", "keys"} and before in _SECRET_KEYS for before, after in pairs)
@@ -116,6 +108,12 @@ def may_be_secret_name(name: str) -> bool:
     if words[-1:] == ("key",):
         return len(words) > 1 and words[-2] not in _NO_SECRET_KEYS
     return not _MAY_BE_SECRET.isdisjoint(words[-1:])
+
+
+def has_secret_word(name: str) -> bool:
+    """Return whether a word of it names secrets, as in `access_token_value`; such a value is a reference."""
+    words = words_of(name[:NAME_AT_MOST])
+    return not _SECRET_WORDS.isdisjoint(words) or any(word.endswith(_SECRET_ENDS) for word in words) or "key" in words
 
 
 def _is_signed(words: tuple[str, ...]) -> bool:

@@ -7,25 +7,29 @@ from __future__ import annotations
 
 import re
 
-from failsoft.framework.safe.phrases import is_mixed, without_secrets_beside_names, without_secrets_of_commands
-from failsoft.framework.safe.secret_names import is_secret_name, is_secret_parameter, may_be_secret_name, words_of
+from failsoft.framework.safe.harmless import is_mixed, is_placeholder, is_reference, is_word
+from failsoft.framework.safe.phrases import without_secrets_beside_names, without_secrets_of_commands
+from failsoft.framework.safe.secret_names import is_secret_name, is_secret_parameter, may_be_secret_name
 from failsoft.framework.safe.tokens import REDACTED, TOKEN, may_have_tokens, without_known_tokens, without_random_tokens
 
 _NEEDLES = (
     ("", ("pass", "secret", "auth", "bearer", "cred", "dsn", "otp", "mfa", "signature", "conn")),
-    ("k", ("key", "token", "cookie", "psk", "webhook")),
-    ("w", ("pw", "jwt")),
-    ("v", ("cvv", "cvc")),
+    ("k", ("key", "token", "cookie", "psk", "webhook", "backup")),
+    ("w", ("pw", "jwt", "wandb login")),
+    ("v", ("cvv", "cvc", "very_code", "very code", "ication code")),
     ("-", (" -u", " -p", " -a ", " -w ", " -x ", "http-basic", "-securestring")),
+    ("q", ("sqlplus ",)),
+    ("2", (":5432:",)),
+    (">", (" on >",)),
     ("|", ("sudo", "kinit", " login")),
     ("/", (" /p:", " /user:")),
     ("_", ("_user",)),
     ("d", ("identified",)),
     ("m", ("crumb",)),
     ("(", ("login(", "pdo(")),
-    ("=", ("session=", "appid=")),
+    ("=", ("session=", "sessid=", "appid=")),
     ("&", ("code=", "sid=", "sig=", "state=")),
-    ("@", ("oracle:",)),
+    ("@", ("oracle:", "@tcp(", "@unix(")),
 )
 """Substrings of which one is in every text with a secret, a URL apart, each after a character that it contains.
 
@@ -43,24 +47,27 @@ _HOOK = re.compile(
     r"|api\.telegram\.org/bot)[^\s\"'<>]{8,512}+"
 )
 
-_ATTRIBUTE = r"(?:self|cls|this)(?>(?:\.[a-z_]\w{0,60}+){1,5})"
-_IS_ATTRIBUTE = re.compile(_ATTRIBUTE, re.ASCII)
-_SHELL = re.compile(r"\$[A-Z_]{2,}")
-_VARIABLE = re.compile(r"[a-z_]+(?:\.[a-z_]+){0,5}", re.ASCII)
 _SCHEMES = r"(?:basic|bearer|digest|negotiate|token|apikey|aws4-hmac-sha256)"
 
 _HEADER = re.compile(
-    rf"""(?i)(?<![A-Za-z0-9_-])((?:proxy-)?authorization|(?:set-)?cookie)(["']?\s{{0,4}}[:=]\s{{0,4}}["']?)"""
-    rf"""(?!<redacted>|{_ATTRIBUTE}(?:[\s,()]|\Z))((?:digest|aws4-hmac-sha256)\s[^\r\n]{{1,4096}}+|{_SCHEMES}\s[^\r\n"']{{1,4096}}+|[\w-]{{1,30}}\s[\w.~+/=-]{{16,4096}}+|[^\s=;"']{{1,200}}=[^\r\n"']{{1,4096}}+|[^\s"',;]{{8,4096}}+)"""
+    r"""(?i)(?<![A-Za-z0-9_-])((?:proxy-)?authorization|(?:set-)?cookie|[\w-]{1,40}-signature(?:-256)?)"""
+    r"""(["']?\s{0,4}[:=]\s{0,4}["']?)"""
+    rf"""((?:digest|aws4-hmac-sha256)\s[^\r\n]{{1,4096}}+|{_SCHEMES}\s[^\r\n"']{{1,4096}}+|[\w-]{{1,30}}\s[\w.~+/=-]{{16,4096}}+"""
+    r"""|[^\s=;"']{1,200}=[^\r\n"']{1,4096}+|[^\s"',;]{8,4096}+)"""
 )
+_ATTRIBUTES = frozenset({"domain", "expires", "httponly", "max-age", "path", "priority", "samesite", "secure"})
+"""Of `Set-Cookie`."""
 
 _BEARER = re.compile(
     r"(?i)(?<![A-Za-z])(bearer|basic)\s{1,4}(?!<)(?=[\w.~+/=-]{0,60}[0-9A-Z_])[\w.~+/-]{16,4096}+=*+", re.ASCII
 )
 
 _NAME = re.compile(
-    r"""(?<![\w.-])([-_]{0,2}[A-Za-z0-9][\w.-]{0,60}+(?:\s(?:key|token|password|secret|string)(?=["']?\s?[:=]|\t|\sis:?\s))?)"""
-    r"""(\\{0,3}["']?)([ \t]{0,16}(?:=>|=(?!=)|:)[ \t]{0,16}(?:b(?=["'])|Some\((?="))?|\t{1,3}|\sis:?\s{1,3})""",
+    r"""(?<![\w.-])([-_]{0,2}[A-Za-z0-9][\w.-]{0,60}+"""
+    r"""(?:\s(?:key|token|password|secret|string|code)(?=["']?\s?[:=]|\t|\sis:?\s))?)"""
+    r"""(\\{0,3}(?:["']\]?)?)"""
+    r"""([ \t]{0,16}(?:string[ \t])?(?:=>|:=|[=!]?={1,2}|:[ \t]?[&*]?[A-Za-z][\w.<>|]{0,40}+[ \t]?=(?!=)|:)"""
+    r"""[ \t]{0,16}(?:b(?=["'])|Some\((?="))?|\t{1,3}|\sis:?\s{1,3})""",
     re.ASCII,
 )
 
@@ -70,6 +77,11 @@ _VALUE = re.compile(
     re.ASCII,
 )
 
+_CODE = 4
+"""Digits of a code that is sent to a person."""
+_LIST_AT_MOST = 2_000
+_LIST = re.compile(rf"""[\[(](?=[^\[\]()\r\n]{{1,{_LIST_AT_MOST - 2}}}[\])])""")
+_ITEM = re.compile(r"""(["'])([^"'\r\n]{1,1024}+)\1""")
 _RANDOM_KEY = re.compile(r"(?=(?:\D*\d){4})(?=.*[A-Za-z])[\w+/=-]{20,200}", re.ASCII)
 _FLAG = re.compile(r"""(?<!\S)(--?[A-Za-z][\w-]{0,60}+)(\s{1,3}["']?)(?![-<])([^\s"']{1,4096}+)""", re.ASCII)
 _ELEMENT = re.compile(r"<([A-Za-z][\w:.-]{0,60}+)(\s[^<>]{0,200}+)?>([^<>\r\n]{1,4096}+)(?=</)", re.ASCII)
@@ -84,39 +96,6 @@ _USER = re.compile(
     r"""(?!<|//|\$|\d{1,9}(?:\s|\Z))([^\s"']{1,1024}+)"""
 )
 """A user's name and a password, as curl, httpie and Samba take them; not a user and a group."""
-
-_PROSE = frozenset(
-    {
-        *("expected", "required", "missing", "invalid", "must", "none", "null", "true", "false", "string", "unset"),
-        *("empty", "wrong", "expired", "unknown", "unauthorized", "forbidden", "denied", "not", "no", "the", "a", "an"),
-        *("is", "too", "authentication", "failed", "refused", "rejected", "optional", "unauthenticated", "undefined"),
-        *("unexpected", "type", "enum", "range", "length", "pattern", "format", "value", "reference", "withheld"),
-        *(
-            "integer",
-            "number",
-            "boolean",
-            "object",
-            "array",
-            "default",
-            "yes",
-            "str",
-            "int",
-            "bool",
-            "secretstr",
-            "await",
-            "present",
-            "absent",
-            "disabled",
-            "enabled",
-            "include",
-            "omit",
-            "same-origin",
-        ),
-    }
-)
-
-_SHORTEST = 2
-_MASKED = ("<redacted>", "********", "<withheld>", "***", "${", "$(", "{{", "%s", "{", "[", "...", "os.environ", "env.")
 
 
 def redact_text(text: str) -> str:
@@ -169,11 +148,26 @@ def _without_secrets_of_requests(text: str, lowered: str) -> str:
         text = _HOOK.sub(rf"\1{REDACTED}", text)
     if "=" in text and ("&" in text or "?" in text):
         text = _QUERY.sub(_without_parameter, text)
-    if "authorization" in lowered or "cookie" in lowered:
-        text = _HEADER.sub(rf"\1\2{REDACTED}", text)
+    if "authorization" in lowered or "cookie" in lowered or "-signature" in lowered:
+        text = _HEADER.sub(_without_header, text)
     if "bearer" in lowered or "basic" in lowered:
         text = _BEARER.sub(rf"\1 {REDACTED}", text)
     return text
+
+
+def _without_header(match: re.Match[str]) -> str:
+    name, separator, value = match.groups()
+    is_plain = is_placeholder(value) or is_word(value) or is_reference(name, value.partition("(")[0].rstrip(","), "")
+    if is_plain or ("cookie" in name.lower() and "=" in value and not any(map(_is_secret_cookie, value.split(";")))):
+        return match[0]
+    return f"{name}{separator}{REDACTED}"
+
+
+def _is_secret_cookie(cookie: str) -> bool:
+    name, _, value = cookie.strip().partition("=")
+    if name.lower() in _ATTRIBUTES:
+        return False
+    return is_secret_name(name) or may_be_secret_name(name) or is_mixed(value)
 
 
 def _without_url_secrets(match: re.Match[str]) -> str:
@@ -193,7 +187,7 @@ def _without_user(scheme: str, rest: str) -> str:
     user, colon, password = rest[:place].partition(":")
     if colon:
         shown = REDACTED if len(user) >= 20 and is_mixed(user) else user  # noqa: PLR2004 - a name is shorter
-        return rest if password == REDACTED or not password else f"{shown}:{REDACTED}{rest[place:]}"
+        return rest if password == REDACTED or is_placeholder(password) else f"{shown}:{REDACTED}{rest[place:]}"
     is_token = len(user) >= 16 or (len(user) >= 8 and any(letter.isdigit() for letter in user))  # noqa: PLR2004 - a name is shorter
     return f"{REDACTED}{rest[place:]}" if is_token and "/" not in user and user != REDACTED else rest
 
@@ -213,12 +207,13 @@ def _without_parameter(match: re.Match[str]) -> str:
 
 
 def _without_element(match: re.Match[str]) -> str:
-    return f"<{match[1]}{match[2] or ''}>{REDACTED}" if is_secret_name(match[1]) else match[0]
+    is_value = is_secret_name(match[1]) and not is_placeholder(match[3])
+    return f"<{match[1]}{match[2] or ''}>{REDACTED}" if is_value else match[0]
 
 
 def _without_flag_value(match: re.Match[str]) -> str:
     flag, separator, value = match.groups()
-    is_value = is_secret_name(flag) and value.lower() not in _PROSE
+    is_value = is_secret_name(flag) and not (is_word(value) or is_placeholder(value) or is_reference(flag, value, ""))
     return f"{flag}{separator}{REDACTED}" if is_value else match[0]
 
 
@@ -227,9 +222,13 @@ def _without_pairs(text: str) -> str:
     kept: list[str] = []
     done = place = 0
     while (name := _NAME.search(text, place)) is not None:
-        place = name.end()
+        place = name.end(2)  # what follows may be a pair itself
         is_secret = is_secret_name(name[1])
         if not is_secret and not may_be_secret_name(name[1]):
+            continue
+        place = name.end()
+        if is_secret and _LIST.match(text, place) is not None:
+            done, place = _without_items(text, kept, done, place)
             continue
         value = _VALUE.match(text, place)
         if not is_secret and (value is None or not _is_random_key(name[1], value[0].strip("\"'"))):
@@ -240,43 +239,44 @@ def _without_pairs(text: str) -> str:
     return "".join((*kept, text[done:]))
 
 
+def _without_items(text: str, kept: list[str], done: int, place: int) -> tuple[int, int]:
+    """Keep the text without the strings of a list that look like secrets; return where it goes on."""
+    end = min(found for mark in "])" if (found := text.find(mark, place, place + _LIST_AT_MOST)) >= 0)
+    for item in _ITEM.finditer(text, place, end):
+        if is_mixed(item[2]) or (item[2].isdigit() and len(item[2]) >= _CODE):
+            kept += (text[done : item.start()], REDACTED)
+            done = item.end()
+    return done, end
+
+
 def _is_random_key(name: str, value: str) -> bool:
     """Return whether the value of a name that may be that of a secret looks like one."""
     return _RANDOM_KEY.fullmatch(value) is not None or (name.lower().endswith("_auth") and is_mixed(value))
-
-
-def _is_same_name(name: str, value: str) -> bool:
-    """Return whether the value is a variable that is named as what it is assigned to."""
-    if value == name.rpartition(".")[2]:
-        return True
-    is_variable = _VARIABLE.fullmatch(value) is not None and ("_" in value or "." in value or value in name)
-    return is_variable and words_of(value)[-1:] == words_of(name)[-1:]
-
-
-def _is_code(name: str, value: str, bare: str, rest: str) -> bool:
-    """Return whether the value is a variable, a type, a placeholder, a flag or an address."""
-    if len(bare) < _SHORTEST or bare.startswith(_MASKED) or _SHELL.fullmatch(bare):
-        return True
-    if bare.startswith(("http://", "https://")) and {"webhook", "dsn"}.isdisjoint(words_of(name)):
-        return True  # its own secrets are hidden already
-    is_type = rest.startswith(" | ") and bare.isidentifier()
-    return is_type or _IS_ATTRIBUTE.fullmatch(value) is not None or _is_same_name(name, value)  # `self.token = token`
 
 
 def _is_value(found: re.Match[str], value: str, rest: str) -> bool:
     """Return whether the text after a secret's name is its value, not prose, code or a placeholder."""
     name, quote, separator = found.groups()
     bare = value.strip("\"'`\\")
-    if rest.startswith("<redacted>") or _is_code(name, value, bare, rest):
+    is_literal = value[0] in "\"'\\"
+    if rest.startswith(REDACTED) or is_placeholder(bare) or is_word(bare) or _is_within(found, value):
         return False
-    if rest.startswith(("(", "[")) or "(" in bare or "[" in bare:
-        return value[0] in "\"'"
-    if separator.isspace() or separator.lstrip().startswith("is"):  # a table or prose: a value has to look like one
-        return is_mixed(bare)
-    if ":" not in separator or value != bare or quote:
-        return bare.lower().rstrip(".") not in _PROSE or ("=" in separator and value != bare)
-    if bare.lower().rstrip(".") in _PROSE:
+    if "=" in bare and name.lower().endswith("cookie"):
+        return _is_secret_cookie(bare)
+    if not is_literal and (rest.startswith(("(", "[")) or "(" in bare or "[" in bare or is_reference(name, bare, rest)):
         return False
+    is_prose = separator.lstrip().startswith("is")
+    if is_prose or separator.isspace() or "==" in separator or "!=" in separator:  # or a table, or a comparison
+        return is_mixed(bare) or (is_prose and bare.isdigit() and len(bare) >= _CODE)
+    if ":" not in separator or is_literal or quote:
+        return True
     is_last = not rest or rest[0] in "\r\n,;\"'})]&|" or (rest[0] == " " and not rest[1:2].isalpha())
-    looks_random = any(letter.isdigit() for letter in bare) or not bare.rstrip(".").isalpha()
-    return is_last or looks_random
+    return is_last or any(map(str.isdigit, bare)) or not bare.rstrip(".").isalpha()
+
+
+def _is_within(found: re.Match[str], value: str) -> bool:
+    """Return whether a name ends a longer one with colons, as of a type, or a string that begins before it."""
+    _name, quote, separator = found.groups()
+    before = found.string[max(0, found.start() - 2) : found.start()]
+    is_last = before == "::" or (separator == ":" and before[-1:] == ":")
+    return is_last or (not quote and value[0] in "\"'" and value[0] == before[-1:])

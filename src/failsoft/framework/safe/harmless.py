@@ -1,0 +1,97 @@
+"""What stands after the name of a secret and is none: a reference, a placeholder, a type, prose; a table of forms."""
+
+from __future__ import annotations
+
+import re
+
+from failsoft.framework.safe.secret_names import has_secret_word, words_of
+
+_RANDOM_AT_LEAST = 6
+_SHORTEST = 2
+
+_REFERENCES = (
+    r"(?:self|cls|this)(?:\.[a-z_]\w{0,60}){1,5}",  # an attribute
+    r"[&*$@]?[A-Za-z_]+(?:(?:\.|->|::|\?\.)[A-Za-z_]+)+[?!]?",  # a dotted name without digits
+    r"(?:[A-Z][a-z]+){2,}",  # a type
+    r"[A-Z]{2,}(?:_[A-Z]+)*|[A-Z]+(?:_[A-Z]+)+",  # a constant, or what stands for a value in a usage
+    r"[~.]?/[a-z][a-z0-9._-]*(?:/[a-z0-9._-]+)+",  # a path
+    r"[0-9]{1,3}(?:\.[0-9]{1,3}){0,3}:[0-9]{1,5}",  # a place in a file, or an address
+)
+"""What a value is that has no quotation marks."""
+
+_PLACEHOLDERS = (
+    r"(?:<redacted>|<withheld>|\*{3}|\$\{|\$\(|\{|\[|%s|\.\.\.|<[a-z]).*",
+    r"(?:os\.environ|process\.env|env|ENV|System\.getenv|import\.meta)\b.*",
+    r"[$@:%?&]\(?\{?[A-Za-z_]+\}?\)?s?|%[A-Z_]+%|__[A-Z_]+__",  # a variable of a shell, a template or SQL
+    r"(?i:your|example|dummy|sample|fake|placeholder|insert|enter)(?:[-_ ][A-Za-z]+)+",
+    r"([xX*.#•-])\1{2,}",
+    r"#[0-9A-Fa-f]{3,8}",  # a color
+    r"(?i:https?://).*",  # its own secrets are hidden already
+)
+"""What a value is with quotation marks or without."""
+
+_IS_REFERENCE = re.compile("|".join(_REFERENCES), re.ASCII)
+_IS_PLACEHOLDER = re.compile("|".join(_PLACEHOLDERS), re.ASCII | re.DOTALL)
+_SENTENCE = re.compile(r"[A-Za-z][A-Za-z',;:-]*(?: [A-Za-z][A-Za-z',;:-]*){2,}[.!?:]?", re.ASCII)
+_VARIABLE = re.compile(r"[A-Za-z_]+(?:\.[A-Za-z_]+){0,5}", re.ASCII)
+
+
+def _listed(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_PROSE = _listed(
+    "a absent an and any array authentication await be bool boolean bytes callable default denied disabled empty "
+    "enabled enum expected expired failed false float for forbidden format given in include int integer invalid "
+    "is length missing must new nil no none not null number object omit optional or pattern present range "
+    "reference refused rejected required same-origin secretstr str string the to too true type unauthenticated "
+    "unauthorized undefined unexpected unknown unset value was with withheld wrong yes"
+)
+_IN_SENTENCES = _listed("a an and are be for from in is must no not of or the this that to was with your")
+_NAMES = _listed(
+    "access api apikey auth authorization bearer client cookie credentials csrf header id key login name pass passwd "
+    "password pw pwd refresh secret session token user username x"
+)
+"""Words of names: a value of these alone is the name of a field, or what documentation writes for a secret."""
+
+
+def is_mixed(value: str) -> bool:
+    """Return whether a value looks like a password or a token where nothing but its place says so."""
+    return len(value) >= _RANDOM_AT_LEAST and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+
+
+def is_word(bare: str) -> bool:
+    """Return whether it is a word of prose, or a literal such as `true`."""
+    return bare.lower().rstrip(".!?") in _PROSE
+
+
+def is_placeholder(bare: str) -> bool:
+    """Return whether a value with quotation marks or without stands for another, is a sentence or a name."""
+    if len(bare) < _SHORTEST or _IS_PLACEHOLDER.fullmatch(bare) is not None:
+        return True
+    if " " in bare:
+        return _SENTENCE.fullmatch(bare) is not None and not _IN_SENTENCES.isdisjoint(bare.lower().split())
+    return bare.isascii() and not _has_digit(bare) and _NAMES.issuperset(words_of(bare) or ("",))
+
+
+def is_reference(name: str, value: str, rest: str) -> bool:
+    """Return whether a value without quotation marks is a variable, a type or a path.
+
+    Args:
+        name: The name before it.
+        value: The value.
+        rest: What follows it.
+    """
+    is_type = rest.startswith((" | ", " = ")) and value.replace(".", "").isidentifier()
+    if is_type or _IS_REFERENCE.fullmatch(value) is not None:
+        return True
+    if value.lstrip("-").isdigit():
+        return "token" in words_of(name)  # of a language model
+    if _VARIABLE.fullmatch(value) is None:
+        return value == name.rpartition(".")[2]
+    is_own = value == name or words_of(value)[-1:] == words_of(name)[-1:]  # `self.token = token`
+    return (is_own and ("_" in value or "." in value or value in name)) or has_secret_word(value)
+
+
+def _has_digit(text: str) -> bool:
+    return any(map(str.isdigit, text))

@@ -42,6 +42,10 @@ VALIDATED: dict[str, tuple[dict[str, Any], Any]] = {
     "enum of every name": ({"propertyNames": {"enum": [*map(str, range(9_999))]}}, {f"q{n}": 1 for n in range(9_999)}),
     "enum beside a large value": ({"enum": [f"word {number}" for number in range(20_000)]}, [["x"] * 100] * 50),
     "unique again and again": ({"allOf": [{"uniqueItems": True}] * 4_000}, [*range(40_000)]),
+    "anchors": (
+        {"properties": {f"p{n}": {"$ref": "#a"} for n in range(4_000)}, "$defs": {"a": {"$anchor": "a"}}},
+        {f"p{n}": n for n in range(4_000)},
+    ),
     "equal hashes": ({"uniqueItems": True}, [n * (2**61 - 1) for n in range(40_000)]),
     "unknown names": (
         {"properties": {f"name_{n}": {} for n in range(5_000)}, "additionalProperties": False},

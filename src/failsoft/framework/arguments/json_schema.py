@@ -21,6 +21,7 @@ from failsoft.framework.arguments.faults import COMBINING, explained, fault_of
 from failsoft.framework.arguments.metaschema import is_plainly_valid
 from failsoft.framework.arguments.patterns import found_in
 from failsoft.framework.arguments.schemas import (
+    NAMES,
     SlowPatterns,
     check_expansion,
     check_input_schema,
@@ -68,7 +69,6 @@ class JsonSchema:
     ) -> None:
         from jsonschema import FormatChecker, SchemaError  # noqa: PLC0415 - 30 ms that only such tools pay for
         from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415 - the same
-        from referencing import Registry  # noqa: PLC0415 - comes with jsonschema
 
         self.size = measured(owner, schema)
         self.schema: dict[str, Any] = schema
@@ -85,9 +85,8 @@ class JsonSchema:
         check_references(owner, schema)
         check_expansion(owner, schema)
         check_patterns(owner, schema, slow_patterns=slow_patterns)
-        registry: Registry[Any] = Registry()  # without it jsonschema would fetch a remote reference from the network
         self.accepted = Accepted.by(schema, changes=changes)
-        self._validator = _bounded_kind(kind)(schema, registry=registry, format_checker=_formats())
+        self._validator = _bounded_kind(kind)(schema, registry=_registry(kind, schema), format_checker=_formats())
 
     def is_valid(self, value: Any) -> bool:
         """Return whether a value fits the schema; one that takes more than a moment to be checked does."""
@@ -222,10 +221,19 @@ def _formats() -> Any:
     return checker
 
 
-_STEPS = 500
-"""Keywords that are evaluated, and values compared, between two looks at the clock."""
-_IN_A_STEP = 64
-"""Characters, items or names of a value that a keyword may go through in one of these steps."""
+def _registry(kind: Any, schema: dict[str, Any]) -> Any:
+    """Return what references lead to; without it jsonschema would fetch, and search for an anchor at each reference."""
+    from referencing import Registry  # noqa: PLC0415 - comes with jsonschema
+    from referencing.jsonschema import specification_with  # noqa: PLC0415 - the same
+
+    if all(part.keys().isdisjoint(NAMES) for part in subschemas(schema)):
+        return Registry()
+    resource = specification_with(kind.META_SCHEMA["$schema"]).create_resource(schema)
+    return Registry().with_resource(resource.id() or "", resource).crawl()
+
+
+_STEPS, _IN_A_STEP = 500, 64
+"""Keywords that are evaluated between two looks at the clock; items and characters that one of them goes through."""
 _left: ContextVar[list[float]] = ContextVar("failsoft_validation_left")
 """Steps up to the next look at the clock, and the thread's time at which the validation ends."""
 

@@ -22,14 +22,14 @@ _LISTS = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
 _BY_NAME = ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
 """Keywords that hold one schema, a list of schemas, or schemas by name."""
 REFERENCES = ("$ref", "$dynamicRef")
-_NAMES = frozenset({"$anchor", "$dynamicAnchor", "$id"})
+NAMES = frozenset({"$anchor", "$dynamicAnchor", "$id"})
 _BYTES_AT_MOST = 256_000
 _LEVELS_AT_MOST = 128
 """Levels of objects and lists; 64 schemas in one another."""
 _EXPANDED_AT_MOST = 10_000
 """Schemas that apply to one value, references followed."""
 _NAMED_AT_MOST = 100
-"""Subschemas with an anchor or an id of their own; each reference to one is a search through the whole schema."""
+"""Subschemas with an anchor or an id of their own."""
 _PATTERN_BYTES_AT_MOST = 12_000_000
 """Memory of the compiled patterns of one schema."""
 _ONE_OF_THE_SAME = ("not", "if", "then", "else")
@@ -69,7 +69,7 @@ def check_references(owner: str, schema: Any) -> None:
     """
     named = 0
     for part in subschemas(schema):
-        named += not part.keys().isdisjoint(_NAMES)
+        named += not part.keys().isdisjoint(NAMES)
         if named > _NAMED_AT_MOST:
             msg = f"{owner}: the schema has more than {_NAMED_AT_MOST} parts with an anchor or an id of their own"
             raise TypeError(msg)
@@ -119,6 +119,8 @@ def check_expansion(owner: str, schema: dict[str, Any]) -> None:
         TypeError: There is one.
     """
     counts: dict[int, int] = {}
+    kinds = ("$anchor", "$dynamicAnchor")
+    anchors = {f"#{part[kind]}": part for part in subschemas(schema) for kind in kinds if kind in part}
 
     def expanded(part: Any, above: frozenset[int]) -> int:
         if not isinstance(part, dict):
@@ -131,7 +133,7 @@ def check_expansion(owner: str, schema: dict[str, Any]) -> None:
             for keyword in _SEVERAL_OF_THE_SAME:
                 parts = part.get(keyword) or ()
                 below += parts.values() if isinstance(parts, dict) else parts
-            below += [_target(owner, part[keyword], schema) for keyword in REFERENCES if keyword in part]
+            below += [_target(owner, part[keyword], schema, anchors) for keyword in REFERENCES if keyword in part]
             counts[id(part)] = 1 + sum(expanded(each, above | {id(part)}) for each in below)
             if counts[id(part)] > _EXPANDED_AT_MOST:
                 msg = f"{owner}: the references of the schema multiply: one value has more than {_EXPANDED_AT_MOST:,}"
@@ -146,11 +148,10 @@ def check_expansion(owner: str, schema: dict[str, Any]) -> None:
         raise TypeError(msg) from error
 
 
-def _target(owner: str, reference: Any, schema: dict[str, Any]) -> Any:
-    target = resolved(reference, schema) if str(reference).startswith(("#/", "#")) else None
-    if "/" not in str(reference) and reference != "#":  # an anchor
-        anchors = ("$anchor", "$dynamicAnchor")
-        target = next((p for p in subschemas(schema) if str(reference)[1:] in map(p.get, anchors)), None)
+def _target(owner: str, reference: Any, schema: dict[str, Any], anchors: Mapping[str, Any]) -> Any:
+    target = resolved(reference, schema)
+    if "/" not in str(reference) and reference != "#":
+        target = anchors.get(str(reference))
     if not isinstance(target, (dict, bool)):
         msg = f"{owner}: the schema refers to {bounded(str(reference))!r}, which it does not have"
         raise TypeError(msg)

@@ -16,8 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.logs.log_output import announce
+from failsoft.framework.plugins import missing_extra
 from failsoft.server.signals import signals_handled
 
 _ENDS_WITHIN_S = 15
@@ -73,9 +73,7 @@ def _watchfiles() -> Any:
     try:
         import watchfiles  # noqa: PLC0415 - an extra, for development only
     except ModuleNotFoundError as error:
-        raise ConfigurationError(
-            issue="--reload needs watchfiles", resolution="pip install 'failsoft[reload]'"
-        ) from error
+        raise missing_extra(extra="reload", what="--reload", package="watchfiles") from error
     return watchfiles
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
+import typer
+
 from failsoft.cli.errors import usage
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.clock import utc_timestamp
@@ -19,7 +21,7 @@ from failsoft.framework.errors import ConfigurationError, ToolError, Unauthentic
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.files import read_regular
 from failsoft.framework.settings import Settings
-from failsoft.framework.text import bounded
+from failsoft.framework.text import bounded, printable
 from failsoft.server.sources import ToolSource, find_toolsets, not_set_up
 
 if TYPE_CHECKING:
@@ -134,7 +136,8 @@ class Target:
         """Return the named tools; where none are named, those of every installed toolset that can be made.
 
         Args:
-            on_fault: Gets the name and the error of each toolset or application that cannot be made and is left out.
+            on_fault: Gets the name and the error of each toolset or application that cannot be made and is left out; by
+                default a line on standard error names it.
 
         Raises:
             CONFIG_ERROR: A named toolset or application cannot be loaded; or no toolset can be made, and there is no
@@ -147,16 +150,18 @@ class Target:
         if app := self.app or (self.project.app if self.project else None):
             parts[app] = Target((), self.app, root=self.root)
         tools: list[BaseTool] = []
-        reason: ToolError | None = None
+        faults: dict[str, ToolError] = {}
         for name, part in parts.items():
             try:
                 tools += part.tools()
             except ToolError as error:
-                reason = reason or error
-                if on_fault is not None:
-                    on_fault(name, error)
+                faults[name] = error
         if not tools and on_fault is None:
-            raise reason or ConfigurationError(issue="no toolset is installed", resolution="name an app with --app")
+            raise next(iter(faults.values()), None) or ConfigurationError(
+                issue="no toolset is installed", resolution="name an app with --app"
+            )
+        for name, error in faults.items():
+            (on_fault or _say_left_out)(name, error)
         return tools
 
     def ask(self, question: Callable[[Client], Awaitable[T]], *, on_question: OnQuestion | None = None) -> T:
@@ -283,6 +288,12 @@ def _project(table: Mapping[str, Any], about: Mapping[str, Any], file: Path) -> 
     package = app.partition(":")[0].partition(".")[0]
     is_in_source = any((source / f"{package}{ending}").exists() for ending in ("", ".py"))
     return ConfiguredProject(app, source if is_in_source else file.parent, about.get("name"), about.get("version"))
+
+
+def _say_left_out(name: str, error: ToolError) -> None:
+    """Print which installed toolset cannot be made, and what it lacks, in one line."""
+    lacks = f"{error.issue}: {error.resolution}" if isinstance(error, ConfigurationError) else error.message
+    typer.echo(f"toolset {name} is left out: {printable(lacks)}", err=True)
 
 
 def _address(url: str) -> str:

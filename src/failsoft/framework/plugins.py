@@ -1,4 +1,4 @@
-"""The one seam for plug-ins: entry points of installed packages, scanned and loaded once; what is broken is skipped."""
+"""Packages that may be there: plug-ins by entry points, scanned and loaded once; extras, and the error without one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import sys
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from failsoft.framework.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -30,6 +32,22 @@ def _scan(_path: tuple[str, ...]) -> Any:
     from importlib.metadata import entry_points  # noqa: PLC0415 - 10 ms that `import failsoft` does without
 
     return entry_points()
+
+
+def missing_extra(*, extra: str, what: str, package: str, otherwise: str = "") -> ConfigurationError:
+    """Return the error for an extra that is not installed, with the command that installs it.
+
+    Args:
+        extra: The extra of failsoft.
+        what: What needs it: a setting, an option, or a toolset by `the toolset 'flux'`.
+        package: The package of it that is missing.
+        otherwise: What can be done instead.
+    """
+    return ConfigurationError(
+        issue=f"{what} needs {package}, which is not installed",
+        resolution=f"pip install 'failsoft[{extra}]'" + (f", or {otherwise}" if otherwise else ""),
+        details={"extra": extra},
+    )
 
 
 class Plugins:

@@ -17,7 +17,7 @@ from failsoft.proxy.listing import Overrides
 from failsoft.proxy.protocol import LiveToolbox, ProxyProtocol
 from failsoft.proxy.targets import UpstreamTarget
 from failsoft.proxy.toolset import ProxyTools
-from failsoft.server.assembly import Assembly
+from failsoft.server.assembly import Assembly, warn_of_misspelt_variables
 from failsoft.server.draining import stop_watching
 from failsoft.server.lifecycle import Lifecycle
 from failsoft.server.sources import Tools
@@ -73,6 +73,7 @@ def assemble_proxy(
     toolbox = LiveToolbox(made)
     lifecycle = Lifecycle(made, shutdown_limit_s=_SHUTDOWN_LIMIT_S)
     settings = made[0].runtime.settings
+    warn_of_misspelt_variables(made)
     protocol = ProxyProtocol(toolbox, made, lifecycle, settings)
     name = name or (made[0].name if len(made) == 1 else "failsoft-proxy")
     version = version or __version__

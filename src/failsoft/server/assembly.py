@@ -59,7 +59,7 @@ def assemble(
             tool.runtime.configuration.check(made, are_all=True)
     _check_dependencies(made)
     _warn_of_stacks(made)
-    _warn_of_misspelt_variables(made)
+    warn_of_misspelt_variables(made)
     for about, allows, remedy in open_risks(made):
         logger.warning("{}: {}; {}.", about, allows, remedy)
     THIRD_PARTIES.load()  # imports third-party packages now and not during the first failing call
@@ -121,7 +121,7 @@ def _check_dependencies(tools: Sequence[BaseTool]) -> None:
             logger.warning("The dependencies '{}' and '{}' differ in one letter: is one of them misspelt?", one, other)
 
 
-def _warn_of_misspelt_variables(tools: Sequence[BaseTool]) -> None:
+def warn_of_misspelt_variables(tools: Sequence[BaseTool]) -> None:
     """Log what `misspelt_variables` finds."""
     for sentence in misspelt_variables(tools):
         logger.warning("{}", sentence)

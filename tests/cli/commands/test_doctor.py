@@ -63,6 +63,10 @@ def test_the_way_of_a_call_is_shown_for_every_operation(run):
         assert (chain[0], chain[-1]) == ("observe", "handler")
 
 
+def remarks_of(ran):
+    return [(remark["severity"], remark["about"]) for remark in ran.json["remarks"]]
+
+
 def test_the_application_is_shown_before_the_settings_and_other_toolsets(run):
     shown = run("doctor", "--app", "library:Library").out
     assert shown.startswith("Toolset library:")
@@ -73,7 +77,31 @@ def test_a_toolset_whose_extra_is_left_out_is_remarked_on_and_nothing_is_broken(
     monkeypatch.setitem(sys.modules, "cobra", None)
     ran = inside("doctor", "--json")
     assert ran.code == ExitCode.OK
-    assert ("warning", "toolset flux") in [(remark["severity"], remark["about"]) for remark in ran.json["remarks"]]
+    assert remarks_of(ran) == [("warning", "extra flux")]
+    assert "pip install 'failsoft[flux]'" in ran.json["remarks"][0]["message"]
+    assert remarks_of(inside("doctor", "flux", "--json")) == [("error", "extra flux")]
+
+
+@pytest.mark.parametrize(
+    ("module", "extra", "env"),
+    [
+        ("redis", "redis", {"FAILSOFT_STATE_URL": "redis://localhost"}),
+        ("psycopg", "postgres", {"FAILSOFT_DOCS_DATABASE_URL": "postgresql://localhost/docs"}),
+        ("tree_sitter", "policies", {"FAILSOFT_WORKSPACE_POLICIES": '["rust"]'}),
+    ],
+)
+def test_an_extra_that_a_setting_needs_is_one_row(inside, monkeypatch, module, extra, env):
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.delitem(sys.modules, "failsoft.recovery.state.redis", raising=False)
+    ran = inside("doctor", "--json", env=env)
+    assert remarks_of(ran) == [("error", f"extra {extra}")]
+
+
+def test_a_toolset_that_is_left_out_is_named_in_one_line(inside, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cobra", None)
+    ran = inside("tools")
+    assert (ran.code, ran.err.count("\n")) == (ExitCode.OK, 1)
+    assert "pip install 'failsoft[flux]'" in ran.err
 
 
 def test_a_bad_setting_is_broken_and_the_rest_is_still_shown_and_not_blamed(inside):

@@ -44,7 +44,7 @@ _SHUTDOWN_LIMIT_S = 10.0
 def _complete_operations(incomplete: str) -> list[str]:
     """Return the operations with this prefix, of the project's application or of the installed toolsets."""
     try:
-        tools = Target().tools()
+        tools = Target().tools(on_fault=lambda *_: None)
     except Exception:  # noqa: BLE001 - a shell shows nothing rather than an error in the middle of a line
         return []
     return beginning(incomplete, {name for tool in tools for name in tool.operations})

@@ -9,16 +9,16 @@ import platform
 import re
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 from platformdirs import user_cache_path
 from pydantic import SecretStr
 
 from failsoft._version import __version__
+from failsoft.cli.checkup import Checkup
 from failsoft.cli.errors import ExitCode, faults_in
 from failsoft.cli.options import App, AsJson, Root, Toolsets
 from failsoft.cli.screen import Screen, divert_output
@@ -29,7 +29,7 @@ from failsoft.framework.audit.trail import AuditLog
 from failsoft.framework.call.runtime import default_runtime
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import ConfigurationError, ToolError, catalogue
-from failsoft.framework.setting_types import EnvironmentSettings
+from failsoft.framework.setting_types import PREFIX, EnvironmentSettings
 from failsoft.framework.settings import Settings
 from failsoft.framework.state.backend import NOTHING, Backend, Write, new_version
 from failsoft.recovery import RecoveryManager
@@ -78,7 +78,7 @@ def doctor(
         raise typer.Exit(ExitCode.FAILED)
 
 
-def _show(screen: Screen, found: _Checkup) -> None:
+def _show(screen: Screen, found: Checkup) -> None:
     facts = found.sections
     for toolset in facts["toolsets"]:
         if toolset["named"]:
@@ -112,37 +112,9 @@ def _setting(row: dict[str, Any]) -> tuple[str, str, str]:
     return row["variable"], shown, row["source"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Remark:
-    """A fault (`error`), or a setting that works but is probably not intended (`warning`)."""
-
-    severity: Literal["error", "warning"]
-    about: str
-    message: str
-
-
-@dataclass(slots=True)
-class _Checkup:
-    """All facts as JSON values by section, with remarks."""
-
-    sections: dict[str, Any] = field(default_factory=dict)
-    remarks: list[_Remark] = field(default_factory=list)
-
-    @property
-    def healthy(self) -> bool:
-        """Whether there are no errors; warnings do not count."""
-        return all(remark.severity != "error" for remark in self.remarks)
-
-    def broken(self, about: str, message: str) -> None:
-        self.remarks.append(_Remark("error", about, message))
-
-    def warn(self, about: str, message: str) -> None:
-        self.remarks.append(_Remark("warning", about, message))
-
-
-def _check_up(target: Target) -> _Checkup:
+def _check_up(target: Target) -> Checkup:
     """Return the facts about this installation; faults are collected and do not raise."""
-    found = _Checkup()
+    found = Checkup()
     found.sections["versions"] = _versions(found)
     settings, faults = _load(found)
     if settings is not None:
@@ -159,7 +131,7 @@ def _check_up(target: Target) -> _Checkup:
     return found
 
 
-def _versions(found: _Checkup) -> dict[str, str | None]:
+def _versions(found: Checkup) -> dict[str, str | None]:
     versions: dict[str, str | None] = {"failsoft": __version__, "python": platform.python_version()}
     for requirement in requires("failsoft") or ():
         if "extra ==" in requirement:
@@ -176,7 +148,7 @@ def _versions(found: _Checkup) -> dict[str, str | None]:
     return versions
 
 
-def _load(found: _Checkup) -> tuple[Settings | None, str]:
+def _load(found: Checkup) -> tuple[Settings | None, str]:
     """Return the settings; or None and the faults."""
     try:
         return Settings.load(), ""
@@ -213,16 +185,19 @@ def _shown(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _look_for_misspelt_variables(found: _Checkup, tools: Sequence[BaseTool]) -> None:
+def _look_for_misspelt_variables(found: Checkup, tools: Sequence[BaseTool]) -> None:
     models: list[type[EnvironmentSettings]] = [
         Settings,
         *(type(tool.settings) for tool in tools if tool.settings is not None),
     ]
+    unmade = tuple(f"{PREFIX}{name}_".upper() for name in find_toolsets().keys() - {tool.name for tool in tools})
     for name, closest in unknown_variables(models).items():
+        if name.upper().startswith(unmade):  # its toolset could not be made
+            continue
         found.warn(name, "no setting has this name" + (f"; did you mean {closest}?" if closest else ""))
 
 
-def _look_for_open_doors(found: _Checkup, settings: Settings) -> None:
+def _look_for_open_doors(found: Checkup, settings: Settings) -> None:
     if settings.environment != "production":
         return
     if settings.debug_stack:
@@ -231,7 +206,7 @@ def _look_for_open_doors(found: _Checkup, settings: Settings) -> None:
         found.warn("detail", f"callers see details ({settings.detail_level}) in production")
 
 
-def _toolsets(found: _Checkup, target: Target) -> list[dict[str, Any]]:
+def _toolsets(found: Checkup, target: Target) -> list[dict[str, Any]]:
     """Return the facts about each toolset: those named on the command line first, then the installed ones."""
     known = find_toolsets()
     made: list[BaseTool] = []
@@ -240,8 +215,9 @@ def _toolsets(found: _Checkup, target: Target) -> list[dict[str, Any]]:
         broken: list[dict[str, Any]] = []
 
         def note(name: str, error: ToolError) -> None:
-            is_left_out = name in known and {"extra", "system"} & {*(error.details or ())}  # not for this installation
-            (found.warn if is_left_out else found.broken)(f"toolset {name}" if name in known else name, error.message)
+            lacks = error.details or {}
+            is_left_out = name in known and not named and (lacks.get("extra") == name or "system" in lacks)
+            found.report(f"toolset {name}" if name in known else name, error, is_left_out=is_left_out)
             if name in known:
                 facts: dict[str, Any] = {"package": package, "operations": {}, "settings": [], "named": named}
                 broken.append({"name": name, **facts, "error": error.message})
@@ -261,7 +237,7 @@ def _toolsets(found: _Checkup, target: Target) -> list[dict[str, Any]]:
     return shown
 
 
-def _described(found: _Checkup, tool: BaseTool, package: str, root: Sequence[Path] | None) -> dict[str, Any]:
+def _described(found: Checkup, tool: BaseTool, package: str, root: Sequence[Path] | None) -> dict[str, Any]:
     """Describe a toolset, and run the self-audit of a governed one as a server does before its first call.
 
     Without a root it uses the current folder, where it may never be served, so faults are warnings then.
@@ -280,16 +256,19 @@ def _described(found: _Checkup, tool: BaseTool, package: str, root: Sequence[Pat
     }
 
 
-def _recovery(found: _Checkup) -> list[str]:
+def _recovery(found: Checkup) -> list[str]:
     try:
         engine = default_runtime().recovery
+    except ToolError as error:
+        found.report("runtime", error)
+        return []
     except Exception as error:  # noqa: BLE001 - a part that cannot be made is what a doctor is asked about
         found.broken("runtime", f"{type(error).__name__}: {error}")
         return []
     return engine.describe() if isinstance(engine, RecoveryManager) else []
 
 
-def _state(found: _Checkup, settings: Settings | None) -> dict[str, Any]:
+def _state(found: Checkup, settings: Settings | None) -> dict[str, Any]:
     """Write to the shared store: without it calls work, but replicas share no state."""
     if settings is None or settings.state_url is None or settings.state_url.get_secret_value() == "memory:":
         return {"mode": "this process"}
@@ -301,6 +280,9 @@ def _state(found: _Checkup, settings: Settings | None) -> dict[str, Any]:
         else:
             found.broken(_STORE, f"{file} does not exist, and its folder cannot be written")
     except ConfigurationError as error:
+        if "extra" in (error.details or {}):
+            found.report(_STORE, error)
+            return {"mode": "shared", "available": False}
         found.broken(_STORE, f"{error.issue}; {error.resolution}")
     is_available = all(remark.about != _STORE or remark.severity != "error" for remark in found.remarks)
     return {"mode": "shared", "available": is_available}
@@ -315,7 +297,7 @@ def _may_be_made(file: Path) -> bool:
     return os.access(next(folder for folder in file.parents if folder.exists()), os.W_OK)
 
 
-def _audit(found: _Checkup, settings: Settings | None) -> dict[str, Any]:
+def _audit(found: Checkup, settings: Settings | None) -> dict[str, Any]:
     """Check the audit log: if it cannot be written, every failure becomes AUDIT_LOG_FAILED."""
     if settings is None or settings.audit_path is None:
         return {"mode": "off"}
@@ -329,7 +311,7 @@ def _audit(found: _Checkup, settings: Settings | None) -> dict[str, Any]:
     return {"mode": "on", "path": str(settings.audit_path), "usable": usable}
 
 
-def _cache(found: _Checkup) -> dict[str, Any]:
+def _cache(found: Checkup) -> dict[str, Any]:
     folder = user_cache_path("failsoft")
     writable = True
     try:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.events import Events
 from failsoft.framework.files import state_folder
+from failsoft.framework.plugins import missing_extra
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.state.backend import Backend, Step, StoreLost, UnreadableValue
 from failsoft.framework.state.memory import MemoryBackend
@@ -227,10 +228,7 @@ def backend_at(url: str | None, *, prefix: str, limit_s: float) -> tuple[Backend
     try:
         from failsoft.recovery.state.redis import RedisBackend  # noqa: PLC0415 - an extra, and 100 ms
     except ImportError as error:
-        raise ConfigurationError(
-            issue="FAILSOFT_STATE_URL needs the Redis client, which is not installed",
-            resolution="pip install 'failsoft[redis]'",
-        ) from error
+        raise missing_extra(extra="redis", what="FAILSOFT_STATE_URL", package="redis") from error
     return RedisBackend(url, prefix=prefix, limit_s=limit_s), ""
 
 

@@ -12,6 +12,7 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.plugins import missing_extra
 from failsoft.tools.files import name_roots
 from failsoft.tools.flux.conditions import Conditions
 from failsoft.tools.flux.database.database import Database
@@ -46,11 +47,7 @@ class FluxParts(BaseTool):
     ) -> None:
         super().__init__(runtime=runtime, settings=settings)
         if find_spec("cobra") is None:
-            raise ConfigurationError(
-                issue="the flux toolset needs COBRApy, which is not installed",
-                resolution="install the extra: pip install 'failsoft[flux]'",
-                details={"extra": "flux"},
-            )
+            raise missing_extra(extra="flux", what="the toolset 'flux'", package="cobra")
         settings = self.settings
         unknown = [name for name in settings.preload if name not in SHIPPED_MODELS]
         if unknown:

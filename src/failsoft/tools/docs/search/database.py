@@ -11,7 +11,8 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.operation import operation
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.toolset import BaseTool
-from failsoft.framework.errors import CircuitOpen, ConfigurationError, DatabaseError
+from failsoft.framework.errors import CircuitOpen, DatabaseError
+from failsoft.framework.plugins import missing_extra
 from failsoft.recovery.strategies.circuit_breaker import CircuitBreaker
 from failsoft.recovery.strategies.retry import Retry
 from failsoft.tools.docs.search.tables import IndexStore
@@ -32,9 +33,7 @@ class PostgresDatabase:
 
     def __init__(self, url: str, runtime: Runtime) -> None:
         if importlib.util.find_spec("psycopg") is None:
-            raise ConfigurationError(
-                issue="FAILSOFT_DOCS_DATABASE_URL needs psycopg", resolution="install failsoft[postgres]"
-            )
+            raise missing_extra(extra="postgres", what="FAILSOFT_DOCS_DATABASE_URL", package="psycopg")
         self._url = url
         self._work = _Work(runtime=runtime)
 

@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
-from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.plugins import missing_extra
 from failsoft.tools.workspace.policies import languages
 from failsoft.tools.workspace.policies.judging import Finding, LineNumbers
 from failsoft.tools.workspace.policies.languages import Language, places_in
 
-_RESOLUTION = "run: pip install 'failsoft[policies]'; or leave the policy out of FAILSOFT_WORKSPACE_POLICIES"
 _UNCHECKED = "unchecked"
 _SPLIT = "the parser ran out of time or memory: correct what does not parse, or split the file"
 _HERE_AT_MOST = 2_000
@@ -48,8 +47,8 @@ class LanguagePolicy:
             importlib.import_module("tree_sitter")
             importlib.import_module(language.grammar)
         except ImportError as error:
-            issue = f"the policy '{name}' of FAILSOFT_WORKSPACE_POLICIES needs the package {error.name}"
-            raise ConfigurationError(issue=issue, resolution=_RESOLUTION) from error
+            what, instead = f"the policy '{name}'", "leave it out of FAILSOFT_WORKSPACE_POLICIES"
+            raise missing_extra(extra="policies", what=what, package=str(error.name), otherwise=instead) from error
 
     def findings(self, path: str, text: str) -> Iterator[Finding]:
         """Yield each place, in the order of the text."""

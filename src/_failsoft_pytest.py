@@ -47,10 +47,13 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show crashes in the report of a failed test, and let mistakes fail a test that passed."""
+    """Show crashes in the report of the phase that failed, and let mistakes fail a phase that passed.
+
+    Those of a set-up that passed are shown in the report of the call.
+    """
     report = yield
     found = item.stash.get(_REPORTS, [])
-    if report.when != "call" or not found:
+    if not found or (report.when == "setup" and report.passed):
         return report
     mistakes = [str(item) for item in found if item.kind == "mistake"]
     is_strict = item.config.getini("failsoft_mistakes") != "report"
@@ -59,6 +62,7 @@ def pytest_runtest_makereport(
         report.longrepr = "\n".join(["failsoft: a tool raised an error with a mistake in it", *mistakes])
     elif report.failed:
         report.sections += [(f"failsoft: {one.kind}", str(one)) for one in found]
+    found.clear()
     return report
 
 

@@ -45,22 +45,20 @@ def test_a_crash_in_a_test_is_shown_in_its_report(pytester: pytest.Pytester) -> 
     assert_that_a_crash_is_shown(pytester, "call")
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="a crash of a tool in the setup or teardown of a test is not shown in the report of the plugin",
-)
 @pytest.mark.parametrize("phase", ["setup", "teardown"])
 def test_a_crash_in_a_fixture_is_shown_in_the_report(pytester: pytest.Pytester, phase: str) -> None:
     assert_that_a_crash_is_shown(pytester, phase)
 
 
 def assert_that_a_crash_is_shown(pytester: pytest.Pytester, phase: str) -> None:
-    pytester.makepyfile(TOOLS + "\n\n" + TESTS[phase])
+    path = pytester.makepyfile(TOOLS + "\n\n" + TESTS[phase])
     result = pytester.runpytest_inprocess("-p", "no:randomly")
 
     assert sum(result.parseoutcomes().get(outcome, 0) for outcome in ("failed", "errors")) == 1
-    assert "ZeroDivisionError: division by zero" in result.stdout.str()
+    shown = result.stdout.str()
+    assert "ZeroDivisionError: division by zero" in shown
+    assert f"{path}:14 in divide: ZeroDivisionError in divide, error id " in shown
+    assert shown.count("failsoft: crash") == 1
 
 
 def test_the_wait_of_an_http_error_is_a_number_of_seconds() -> None:

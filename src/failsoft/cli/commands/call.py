@@ -26,11 +26,9 @@ from failsoft.framework.asking import ASK_PERSON
 from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.call.toolset import BaseTool
-from failsoft.framework.errors import ToolError
 from failsoft.framework.events import IdempotencyEvent
 from failsoft.framework.safe.author_reports import Report, watch_reports
 from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
-from failsoft.framework.safe.tracebacks import author_line, original
 from failsoft.recovery.state.store import default_file
 from failsoft.server.lifecycle import Lifecycle
 from failsoft.server.sources import misspelt_variables, server_name
@@ -110,10 +108,6 @@ def call(  # noqa: PLR0913 - what a call may be given
     for report in reports:
         typer.echo(f"\n{report.kind}: {report}", err=True)
     if response.error is not None:
-        raised = original(response.error.exception)
-        place = "" if reports or isinstance(raised, ToolError) else author_line(raised)
-        if place:
-            typer.echo(f"\n{type(raised).__name__}: {place}", err=True)
         if is_terminal(sys.stderr):
             named = [("--toolset", name) for name in toolset or ()]
             named += [("--app", app)] if app else []

@@ -24,6 +24,7 @@ from failsoft.framework.safe.author_reports import (
     GuardedLogger,
     logger,
     report_crash,
+    report_exception,
     report_result,
     stack_as_text,
     tell,
@@ -94,6 +95,8 @@ def log_failed(call: Call, failure: Failure, duration_s: float) -> None:
         report_crash(failure.exception, operation=failure.operation, error_id=failure.error_id)
         runtime = call.bound.tool.runtime
         tell(_defects.setdefault(runtime, RepeatedDefects()).count, failure, runtime.alerts)
+    else:
+        report_exception(failure.exception, operation=failure.operation, error_id=failure.error_id)
     if not is_silent(_ERROR if failure.is_crash else _WARNING):
         count = _times_limited(call, failure) if failure.category in _LIMITED and failure.rejected else 1
         if not count:

@@ -12,10 +12,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from failsoft.framework.errors import MultipleErrors, ToolError, UnknownError
+from failsoft.framework.errors import DatabaseError, MultipleErrors, ToolError, UnknownError
 from failsoft.framework.errors.vocabulary import RaisedWrongly
 from failsoft.framework.normalize import clouds, databases, http_libraries, system_errors
-from failsoft.framework.normalize.outcomes import Inside, Rule, Table, judged, read, type_name, unknown
+from failsoft.framework.normalize.outcomes import OUTCOMES, Inside, Rule, Table, judged, read, type_name, unknown
 from failsoft.framework.normalize.reasons import reason_of, text_of, with_reason
 from failsoft.framework.plugins import Plugins
 from failsoft.framework.text import quoted
@@ -162,6 +162,8 @@ def _in_call(error: ToolError, sent: Mapping[str, Any]) -> ToolError:
     """Return the error as one of the call with these arguments: its path by the name that was sent, and whose it is."""
     if not sent:
         return judged(error, "never") if error.actor == "caller" else error
+    if isinstance(error, DatabaseError) and error.actor == "caller" and not _has_text(sent):
+        return OUTCOMES["db_refused"](None)  # no statement, and no name in one, can be the caller's
     path = error.details.get("path")
     if path and error.details.get("errno"):
         listed = [item for value in sent.values() for item in (value if isinstance(value, list) else [value])]
@@ -170,6 +172,13 @@ def _in_call(error: ToolError, sent: Mapping[str, Any]) -> ToolError:
             error.message = f"{error.message.rstrip('.')}: {quoted(name)}."
             error.args = (error.message,)
     return error
+
+
+def _has_text(value: Any) -> bool:
+    """Return whether arguments have a text among them."""
+    if isinstance(value, Mapping):
+        return any(map(_has_text, value.values()))
+    return any(map(_has_text, value)) if isinstance(value, list) else isinstance(value, str)
 
 
 def _unwrapped(exc: Any, inside: Inside, sent: Mapping[str, Any] | None, depth: int) -> ToolError | None:

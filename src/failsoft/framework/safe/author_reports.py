@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 from loguru import logger as _loguru  # noqa: TID251 - the guard itself
 
 from failsoft.framework.safe.secrets import redact_text
-from failsoft.framework.safe.tracebacks import author_line, calling_line, declaring_line, stack_of
+from failsoft.framework.safe.tracebacks import author_line, calling_line, declaring_line, original, stack_of
 
 _OWN_FRAMES = 2
 """Frames between loguru and the line that logs: a record names the module of that line."""
@@ -121,12 +121,12 @@ logger = GuardedLogger(_loguru.patch(stack_as_text).opt(depth=_OWN_FRAMES))
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One crash or mistake.
+    """One crash, exception or mistake.
 
     Args:
         kind: `crash`: a handler raised what no rule knows, or an internal error, or its result does not fit its return
-            annotation. `mistake`: an error was raised in a way that loses something, such as a field that its class
-            does not have.
+            annotation. `exception`: it raised one that a rule knows, such as a `FileNotFoundError`. `mistake`: an error
+            was raised in a way that loses something, such as a field that its class does not have.
         message: What is wrong, in a sentence or two.
         place: `file:line in function` of the author's code; empty if it is not involved.
         traceback: Of a crash, the author's frames first.
@@ -134,7 +134,7 @@ class Report:
         error_id: The id that the caller of a crashed tool got.
     """
 
-    kind: Literal["crash", "mistake"]
+    kind: Literal["crash", "exception", "mistake"]
     message: str
     place: str = ""
     traceback: str = ""
@@ -142,12 +142,8 @@ class Report:
     error_id: str = ""
 
     def __str__(self) -> str:
-        if self.traceback:
-            named = ", ".join(
-                part for part in (self.operation, f"error id {self.error_id}" if self.error_id else "") if part
-            )
-            return f"{named}\n{self.traceback}".strip()
-        return f"{self.place}: {self.message}" if self.place else self.message
+        told = f"{self.place}: {self.message}" if self.place else self.message
+        return f"{told}, error id {self.error_id}\n{self.traceback}".strip() if self.traceback else told
 
 
 Watcher: TypeAlias = Callable[[Report], object]
@@ -200,6 +196,18 @@ def report_crash(error: BaseException, *, operation: str, error_id: str) -> None
 def _report_crash(error: BaseException, operation: str, error_id: str) -> None:
     message = f"{type(error.__cause__ or error).__name__} in {operation}"
     _publish(Report("crash", message, author_line(error), stack_of(error), operation, error_id))
+
+
+def report_exception(error: BaseException, *, operation: str, error_id: str) -> None:
+    """Pass on where the author's code raised the exception that a typed error was made of. Never raises."""
+    if _watchers:
+        tell(_report_exception, error, operation, error_id)
+
+
+def _report_exception(error: BaseException, operation: str, error_id: str) -> None:
+    raised, place = original(error), author_line(error)
+    if raised is not error and place:
+        _publish(Report("exception", f"{type(raised).__name__} in {operation}", place, "", operation, error_id))
 
 
 def report_result(error: BaseException, function: object, *, operation: str, error_id: str) -> None:

@@ -33,7 +33,7 @@ _FACE = {
     },
     "fail": {
         "failsoft.framework.errors": (
-            "AlreadyExists ApprovalRequired AuditLogFailed BadOutput BootstrapFailure "
+            "AlreadyExists ApprovalRequired AuditLockFailed AuditLogFailed BadOutput BootstrapFailure "
             "CircuitOpen ConfigurationError Conflict DatabaseError DeadlineExceeded DocumentLoadError "
             "DocumentNotFound IdempotencyConflict IdempotencyInProgress IdempotencyKeyInvalid "
             "IdempotencyOutcomeUnknown Infeasible InitializationError InternalError InvalidArgument "
@@ -63,7 +63,7 @@ _FACE = {
     "watch": {
         "failsoft.framework.answer.failure": "Failure Governance",
         "failsoft.framework.audit.trail": "AuditLog",
-        "failsoft.framework.events": ("AttemptEvent CircuitEvent IdempotencyEvent RecoveryEvent StoreEvent"),
+        "failsoft.framework.events": ("AttemptEvent CircuitEvent IdempotencyEvent RecoveryEvent"),
     },
 }
 """The public names: task -> module -> names. `__init__.pyi` is generated from this.

@@ -42,6 +42,7 @@ from failsoft.framework.call.toolset import (
 from failsoft.framework.errors import (
     AlreadyExists as AlreadyExists,
     ApprovalRequired as ApprovalRequired,
+    AuditLockFailed as AuditLockFailed,
     AuditLogFailed as AuditLogFailed,
     BadOutput as BadOutput,
     BootstrapFailure as BootstrapFailure,
@@ -96,7 +97,6 @@ from failsoft.framework.events import (
     CircuitEvent as CircuitEvent,
     IdempotencyEvent as IdempotencyEvent,
     RecoveryEvent as RecoveryEvent,
-    StoreEvent as StoreEvent,
 )
 from failsoft.framework.logs.logs import (
     configure_logging as configure_logging,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from failsoft import StoreEvent
-from failsoft.events import AuditEvent, Events
+from failsoft.events import AuditEvent, Events, StoreEvent
 from failsoft.testing import CapturedEvents, fresh_runtime
 
 FULL = AuditEvent(ok=False, reason="full")

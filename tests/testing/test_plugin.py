@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from failsoft import BaseTool, Runtime, StoreEvent, Unavailable, operation
+from failsoft import BaseTool, Runtime, Unavailable, operation
+from failsoft.events import StoreEvent
 from failsoft.testing import CapturedEvents, InstantClock
 
 pytest_plugins = ["pytester"]

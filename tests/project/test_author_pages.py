@@ -1,8 +1,10 @@
-"""The pages for authors show every public name once, and its docstring explains every argument."""
+"""The pages for authors show every public name once; its docstring explains every argument, and has an example."""
 
 from __future__ import annotations
 
 import ast
+import asyncio
+import doctest
 import importlib
 import inspect
 import itertools
@@ -11,12 +13,18 @@ import runpy
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_args
 
 import pytest
+from pydantic import Field
+from typing_extensions import is_typeddict
 
-from failsoft import ToolError
-from failsoft.recovery import Call
+import failsoft.recovery
+from failsoft import BaseTool, Failure, ToolError, operation
+from failsoft.errors import CatalogueError
+from failsoft.events import Event
+from failsoft.recovery import Call, Circuit, CircuitView
+from failsoft.testing import InstantLoop
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = runpy.run_path(str(ROOT / "scripts" / "public_api.py"))["MODULES"]
@@ -90,3 +98,41 @@ def test_every_argument_of_a_public_name_is_explained(path: str) -> None:
     unexplained = [name for name in named if name not in known and not re.search(rf"\b{re.escape(name)}\b", text)]
     assert text
     assert unexplained == []
+
+
+class Shelf(BaseTool):
+    """The toolset of the examples, which is defined in that of `BaseTool`."""
+
+    @operation(read_only=True)
+    async def count(self, title: str) -> int:
+        """Count the copies of a book."""
+        return len(title) // 2
+
+
+NAMES = {name: getattr(module, name) for module in (failsoft.recovery, failsoft) for name in module.__all__}
+NAMES |= {"Annotated": Annotated, "Any": Any, "Field": Field, "Shelf": Shelf, "asyncio": asyncio}
+READ_ONLY = {CatalogueError, Call, Circuit, CircuitView, Failure, InstantLoop, *get_args(Event)}
+"""Made by failsoft for authors, who only read them, as they do results of its toolsets."""
+
+
+def _example(path: str) -> doctest.DocTest:
+    module, _, name = path.rpartition(".")
+    room = vars(importlib.import_module(module))
+    text = inspect.getdoc(inspect.unwrap(CALLABLE[path])) or ""
+    return doctest.DocTestParser().get_doctest(text, {**room, **NAMES, "__name__": name}, path, None, 0)
+
+
+EXAMPLES = {path: example for path in sorted(CALLABLE) if (example := _example(path)).examples}
+
+
+@pytest.mark.parametrize("path", EXAMPLES)
+def test_the_example_of_a_public_name_prints_what_it_says(path: str) -> None:
+    told: list[str] = []
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(EXAMPLES[path], out=told.append)
+    assert "".join(told) == ""
+
+
+def test_every_public_name_that_authors_use_is_in_an_example() -> None:
+    shown = set(re.findall(r"\w+", "\n".join(part.source for each in EXAMPLES.values() for part in each.examples)))
+    used = {path for path, value in CALLABLE.items() if value not in READ_ONLY and not is_typeddict(value)}
+    assert sorted(path for path in used - EXAMPLES.keys() if path.rpartition(".")[2] not in shown) == []

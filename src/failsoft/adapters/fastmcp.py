@@ -62,6 +62,10 @@ class FailSoftMiddleware(Middleware):
         runtime: Settings, metrics, recovery and audit; the process-wide default if left out.
         timeout_s: The limit of each call in seconds; by default the tool's own, else `FAILSOFT_DEFAULT_TIMEOUT_S`.
         refuse_unknown: Whether arguments that a tool's schema does not list are refused.
+
+    Examples:
+        >>> from fastmcp import FastMCP
+        >>> server = FastMCP("shop", middleware=[FailSoftMiddleware(timeout_s=10.0)])
     """
 
     def __init__(

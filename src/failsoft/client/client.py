@@ -44,6 +44,13 @@ class Client:
     Raises:
         ToolError: From `call`: what the server answered, with its code, category, advice, effect, next step and
             violations. A code that this process does not know keeps its name on the class of its category.
+
+    Examples:
+        >>> async def count() -> object:
+        ...     async with Client(Shelf) as client:
+        ...         return await client.call("count", {"title": "Dune"})
+        >>> asyncio.run(count())
+        2
     """
 
     def __init__(

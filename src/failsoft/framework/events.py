@@ -267,7 +267,13 @@ Listener: TypeAlias = Callable[[Any], None]
 
 
 class Events:
-    """Publishes events to subscribers. A listener that raises is reported once and cannot break a call."""
+    """Publishes events to subscribers. A listener that raises is reported once and cannot break a call.
+
+    Examples:
+        >>> runtime = Runtime()
+        >>> stop = runtime.events.subscribe(lambda event: print(event), CircuitEvent)
+        >>> stop()
+    """
 
     def __init__(self) -> None:
         self._listeners: dict[type, tuple[Listener, ...]] = {}

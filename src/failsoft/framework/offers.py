@@ -142,6 +142,12 @@ def resource(
 
     Raises:
         TypeError: The URI is not a valid template, or there is no such option.
+
+    Examples:
+        >>> @resource("shelf://books/{title}", mime_type="text/markdown")
+        ... async def book(self, title: str) -> str:
+        ...     "The text of a book."
+        ...     return f"# {title}"
     """
     check_options("@resource", options, [*OfferOptions.__optional_keys__, "mime_type"])
     template, names = UriTemplate(uri), _names()
@@ -161,6 +167,12 @@ def prompt(function: Callable[..., Any] | None = None, /, **options: Unpack[Offe
 
     Raises:
         TypeError: There is no such option.
+
+    Examples:
+        >>> @prompt(title="Review a book")
+        ... async def review(self, title: str) -> str:
+        ...     "Ask for a review."
+        ...     return f"Review the book {title}."
     """
     check_options("@prompt", options, list(OfferOptions.__optional_keys__))
     names = _names()
@@ -183,6 +195,18 @@ def completion(
         of: The declaration above it, or the prompt's name or the template's URI.
         argument: The name of the argument or variable.
         timeout: The limit in seconds, above 0.
+
+    Examples:
+        >>> class Shelf(BaseTool):
+        ...     @prompt
+        ...     async def review(self, title: str) -> str:
+        ...         "Ask for a review."
+        ...         return f"Review {title}."
+        ...     @completion(review, "title")
+        ...     async def titles(self, value: str) -> list[str]:
+        ...         return [title for title in ("Dune", "Emma") if title.startswith(value)]
+        ...     @operation(read_only=True)
+        ...     async def count(self) -> int: "Count the books."
     """
     reference = of if isinstance(of, str) else of.template.text if isinstance(of, Resource) else of.name
     names = _names()

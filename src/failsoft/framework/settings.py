@@ -35,6 +35,10 @@ class Settings(EnvironmentSettings):
     Raises:
         CONFIG_ERROR: A value is not usable, or there is no such setting. The message names each setting or variable
             and what it accepts, never the value.
+
+    Examples:
+        >>> Settings(environment="production", max_threads=8).max_threads
+        8
     """
 
     environment: Environment = Field(
@@ -240,6 +244,12 @@ class ToolsetSettings(EnvironmentSettings):
 
     Raises:
         CONFIG_ERROR: A value is not usable, or there is no such setting.
+
+    Examples:
+        >>> class ShopSettings(ToolsetSettings):
+        ...     limit: int = Field(20, ge=1, description="The most orders in an answer.")
+        >>> ShopSettings(limit=5).limit
+        5
     """
 
     _bound_to: ClassVar[str]

@@ -57,8 +57,6 @@ class ErrorContext:
         request_id: The id of the request, for answer and log.
         session_id: The session named by the caller.
         principal: The caller as authenticated.
-
-    Source: seed 004.
     """
 
     tool: str
@@ -72,14 +70,17 @@ class ErrorContext:
 class ErrorHandler:
     """Handles a single error as the chain does for a call: normalize, explain, count, log, alert, respond.
 
-    It is for code around tools, such as adapters, schedulers and other servers. Tools do not need it.
+    It is for code around tools, such as schedulers and other servers.
 
     Args:
         tools: The toolsets that a next step may name. Their operations are treated as declared (`read_only`,
             `idempotent`), other operations as if they had no declaration.
         runtime: Settings, metrics and alerts; the process-wide default if left out.
 
-    Source: seed 004.
+    Examples:
+        >>> where = ErrorContext(tool="nightly", operation="import_orders")
+        >>> asyncio.run(ErrorHandler().handle_error(TimeoutError(), where)).error.code
+        'TIMEOUT'
     """
 
     def __init__(self, *, tools: Iterable[BaseTool] = (), runtime: Runtime | None = None) -> None:
@@ -141,8 +142,6 @@ class ErrorResponse:
         code: The code, such as `DOC_NOT_FOUND`.
         message: One or two sentences for the caller.
         details: Facts that every caller may see; left out of the wire form if there are none.
-
-    Source: seed 003.
     """
 
     code: str
@@ -165,7 +164,10 @@ class ErrorResponse:
 class ErrorResponseFactory:
     """Creates JSON-safe, redacted error responses from codes, exceptions and messages by field.
 
-    Tools do not need it: every call responds in the wire format of its toolset.
+    Examples:
+        >>> response: ErrorResponse = ErrorResponseFactory().create("DOC_NOT_FOUND", "No page a.md.")
+        >>> response.to_dict()
+        {'error': True, 'code': 'DOC_NOT_FOUND', 'message': 'No page a.md.'}
     """
 
     def create(self, code: str, message: str, details: Mapping[str, Any] | None = None) -> ErrorResponse:
@@ -207,11 +209,9 @@ class SystemErrorFactory:
 
     Every method takes `tool_name=` and the facts of `Governance` by name (`role=`, `session_id=`, ...). Missing facts
     are taken from the call in which the error is raised; the envelope of a call names that call's own tool.
-
-    Source: seed 001, section 4.
     """
 
-    def __new__(cls, facts: Mapping[str, Any]) -> ToolError:  # type: ignore[misc]  # as the seed builds an error
+    def __new__(cls, facts: Mapping[str, Any]) -> ToolError:  # type: ignore[misc]  # an error, made from facts
         """Return the error for one mapping with `error_code`, `human_message`, `tool_name`, `cause` and other facts.
 
         Raises:

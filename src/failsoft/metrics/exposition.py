@@ -37,6 +37,11 @@ def render(recorders: Recorders, accept: str | None = None) -> tuple[bytes, str]
 
     In a worker it has the metrics of all workers. What only a shared store knows, such as a breaker that another
     process has closed, is as this process saw it last; `scrape` asks the store.
+
+    Examples:
+        >>> body, content_type = render(PrometheusRecorder(), accept="application/openmetrics-text")
+        >>> content_type.split(";")[0]
+        'application/openmetrics-text'
     """
     listed = _listed(recorders)
     return _rendered(_Exposed(listed, Merged(listed)), accept)
@@ -48,6 +53,11 @@ async def scrape(recorders: Recorders, accept: str | None = None) -> tuple[bytes
     Args:
         recorders: As for `render`.
         accept: As for `render`.
+
+    Examples:
+        >>> body, content_type = asyncio.run(scrape(PrometheusRecorder()))
+        >>> content_type.split(";")[0]
+        'text/plain'
     """
     listed = _listed(recorders)
     for recorder in listed:

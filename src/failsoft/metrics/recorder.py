@@ -70,6 +70,9 @@ class PrometheusRecorder:
         label_limit: Operations, dependencies and other labels of a metric with a series of their own; further ones
             share `__other__`.
         code_limit: Codes, and strategies, with a series of their own within one operation.
+
+    Examples:
+        >>> runtime = Runtime(metrics=PrometheusRecorder(label_limit=200))
     """
 
     listens_to = (

@@ -86,6 +86,10 @@ def mcp_server(
 
     Raises:
         CONFIG_ERROR: Two tools have one name, or something given is no toolset.
+
+    Examples:
+        >>> mcp_server(Shelf, name="shelf", version="1.2").name
+        'shelf'
     """
     return assemble(tools, name=name, version=version, instructions=instructions).server
 

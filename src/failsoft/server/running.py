@@ -53,6 +53,10 @@ def serve(  # noqa: PLR0913 - options of an operator, keyword-only except the fi
         CONFIG_ERROR: Two tools have one name, something given is no toolset, the address cannot be used, or the server
             would be exposed without a token.
         INIT_ERROR: A toolset failed to start.
+
+    Examples:
+        >>> if __name__ == "__main__":
+        ...     serve(Shelf, transport="http", port=8321)  # until Ctrl-C
     """
     if transport not in ("stdio", "http"):
         raise ConfigurationError(issue=f"there is no transport '{transport}'; there are stdio and http")

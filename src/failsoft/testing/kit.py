@@ -40,6 +40,9 @@ class Delay:
     Args:
         seconds: The delay, on the event loop's clock.
         then: The outcome after it: a value, an exception, another delay.
+
+    Examples:
+        >>> script = FaultScript(Delay(2.0, Unavailable()), Delay(0.5, 7))
     """
 
     seconds: float
@@ -48,7 +51,11 @@ class Delay:
 
 @dataclass(frozen=True, slots=True)
 class Hang:
-    """An outcome that never comes: the run waits until it is cancelled."""
+    """An outcome that never comes: the run waits until it is cancelled.
+
+    Examples:
+        >>> script = FaultScript(Hang(), 7)  # the first run ends with its time limit, the second answers 7
+    """
 
 
 class FaultScript:
@@ -228,6 +235,13 @@ async def connected(tools: Tools, *, mode: str = "auto", **options: Any) -> Asyn
         tools: Toolsets, their classes, or a function that returns either.
         mode: `auto`, `legacy` (a session, with the handshake of 2025), or a version of the protocol.
         options: Further options of the SDK's `mcp.Client`.
+
+    Examples:
+        >>> async def titles() -> list[str]:
+        ...     async with connected(Shelf) as client:
+        ...         return [tool.name for tool in (await client.list_tools()).tools]
+        >>> asyncio.run(titles())
+        ['count']
     """
     from mcp import Client  # noqa: PLC0415 - half a second that tests of tools alone need not pay
 
@@ -243,6 +257,9 @@ def fresh_runtime(*, settings: Settings | None = None, **parts: Any) -> Runtime:
     Args:
         settings: By default read from the environment.
         parts: Arguments of `Runtime` that replace the fresh parts.
+
+    Examples:
+        >>> shelf = Shelf(runtime=fresh_runtime(settings=Settings(default_timeout_s=1.0)))
     """
     settings = settings or Settings.load()
     parts.setdefault("recovery", RecoveryManager.default())
@@ -318,6 +335,11 @@ def fails_with(
     Raises:
         AssertionError: It is not; the message shows the actual response.
         TypeError: It is no `ToolResponse`, but what a client returned, or a coroutine.
+
+    Examples:
+        >>> answer = asyncio.run(Shelf().execute_with_error_handling("count", {}))
+        >>> fails_with(answer, InvalidParameter, effect="none").code
+        'INVALID_PARAM'
     """
     given: Any = response
     failure: Failure | None = getattr(given, "error", given)

@@ -26,7 +26,7 @@ _FROM_CALLERS = ("phase_id", "plan_hash")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Governance:
-    """The facts that seed 001 requires with every failure; None if unknown.
+    """The facts that a governed toolset sends with every failure; None if unknown.
 
     Args:
         role: The role of the session.
@@ -35,6 +35,11 @@ class Governance:
         invariant_id: The invariant that was violated.
         phase_id: The phase of execution, as the caller named it.
         plan_hash: The SHA-256 of the approved plan.
+
+    Examples:
+        >>> error = SystemErrorFactory.invariant_violation("one-writer", tool_name="write_file", role="READER")
+        >>> error.code
+        'INVARIANT_VIOLATION'
     """
 
     role: str | None = None
@@ -255,7 +260,7 @@ class Failure:
 
     @property
     def recoverable(self) -> bool:
-        """Whether the call can succeed later or with other arguments (the seeds' `retryable` and `recoverable`)."""
+        """Whether the call can succeed later or with other arguments."""
         return self.retry.when != "never"
 
     @property

@@ -134,6 +134,17 @@ class ToolResponse(Generic[T]):
         content: Content blocks besides the data: images, resource links.
         wire: The wire format.
         encoded: The encoded response, once `encode` made it.
+
+    Examples:
+        >>> class Shelf(BaseTool):
+        ...     @operation(read_only=True)
+        ...     async def count(self, title: str) -> int:
+        ...         "Count the copies of a book."
+        ...         raise NotFound(message=f"No book '{title}'.")
+        >>> match asyncio.run(Shelf().count(title="Dun")):
+        ...     case Success(data=copies): print(copies)
+        ...     case Failed(error=failure): print(failure.code, failure.effect)
+        NOT_FOUND none
     """
 
     success: bool

@@ -31,6 +31,15 @@ class Alias:
 
     Raises:
         TypeError: There is none, or one is empty. At import also if another parameter has the name.
+
+    Examples:
+        >>> class Post(BaseTool):
+        ...     @operation
+        ...     async def send(self, to: Annotated[str, Alias("recipient")]) -> str:
+        ...         "Send a letter."
+        ...         return f"sent to {to}"
+        >>> asyncio.run(Post().execute_with_error_handling("send", {"recipient": "Ann"})).data
+        'sent to Ann'
     """
 
     names: tuple[str, ...]
@@ -51,6 +60,9 @@ class Fault:
         reasons: The kinds of fault it applies to; all by default.
         at: The location within the parameter, dotted, with `*` for any position in a list (`*.limit`) and empty for the
             value itself; by default every location. The first of several matching marks applies.
+
+    Examples:
+        >>> Query = Annotated[str, Field(min_length=2), Fault(SearchError, "length")]
     """
 
     error: type[InvalidArgument]
@@ -81,6 +93,12 @@ class Reference:
         kind: `identifier` (accession numbers, gene and compound ids, versions, hashes): a similar one means something
             else, so it is only listed in `suggestions`. `spelled` (paths, titles, names): a single close match is used
             in the next step. `handle` (opaque ids issued by this server): never guessed.
+
+    Examples:
+        >>> async def known(title: str) -> None:
+        ...     if title != "Dune":
+        ...         raise NotFound(message=f"No book '{title}'.", suggestions=["Dune"])
+        >>> Title = Annotated[str, Reference(known, kind="spelled")]
     """
 
     lookup: Callable[..., Any] | None = None

@@ -32,6 +32,16 @@ class CallContext(Protocol):
         idempotent: Whether this call may be sent twice. A handler may set it depending on its arguments.
         idempotency_key: Of a call with a key, a key for the handler's own requests, as visible ASCII: the same in each
             repetition, and different for each caller and operation. None without a key.
+
+    Examples:
+        >>> class Shelf(BaseTool):
+        ...     @operation(read_only=True, timeout=5.0)
+        ...     async def count(self, title: str, call: CallContext) -> int:
+        ...         "Count the copies of a book."
+        ...         call.warn("Lent copies are not counted.")
+        ...         return 2
+        >>> asyncio.run(Shelf().count(title="Dune")).metadata.warnings
+        ['Lent copies are not counted.']
     """
 
     if not TYPE_CHECKING:  # type checkers then reject assignments to attributes

@@ -118,6 +118,11 @@ class Middleware:
 
     Raises:
         CONFIG_ERROR: Both places are given, or one that does not exist, or one outside `observe` or inside `handler`.
+
+    Examples:
+        >>> async def closed(call: Call, proceed: Proceed) -> Any:
+        ...     raise Unavailable(message="The shop is closed.", retry_after_seconds=3600.0)
+        >>> runtime = Runtime(middleware=[Middleware(name="closing_time", run=closed, after="validate")])
     """
 
     name: str
@@ -204,6 +209,10 @@ class RecoveryResult:
         changed: The changed arguments with the values used.
         degraded: Whether the value is of lower quality (stale, partial).
         rule: Which of the strategy's rules applied, for the receipt.
+
+    Examples:
+        >>> RecoveryResult(7, "Answered with yesterday's figure.", degraded=True).degraded
+        True
     """
 
     value: Any
@@ -218,6 +227,12 @@ class RecoveryStrategy(Protocol):
     """Protocol of a strategy that reacts to an error.
 
     A strategy may have a `name`, its label in receipts and metrics; by default it is the class's in snake case.
+
+    Examples:
+        >>> class Yesterday:
+        ...     async def attempt(self, error: ToolError, call: Call) -> RecoveryResult | None:
+        ...         return RecoveryResult(7, "Answered with yesterday's figure.", degraded=True)
+        >>> manager = RecoveryManager({Unavailable: Yesterday()})
     """
 
     async def attempt(self, error: ToolError, call: Call) -> RecoveryResult | None:

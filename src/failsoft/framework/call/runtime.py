@@ -180,6 +180,10 @@ class Runtime:
 
     Raises:
         CONFIG_ERROR: A setting in the environment is not usable; the message names the variable.
+
+    Examples:
+        >>> log = AuditLog("/var/log/shelf/audit.jsonl", keep_days=90)
+        >>> runtime = Runtime(settings=Settings(default_timeout_s=10.0), audit=log)
     """
 
     def __init__(

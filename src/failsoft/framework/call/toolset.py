@@ -63,6 +63,15 @@ class BaseTool(metaclass=_ToolType):
     Raises:
         TypeError: The class has no operation, or one that MCP cannot represent.
         CONFIG_ERROR: A setting in the environment, or the runtime, is not usable.
+
+    Examples:
+        >>> class Shelf(BaseTool):
+        ...     @operation(read_only=True)
+        ...     async def count(self, title: str) -> int:
+        ...         "Count the copies of a book."
+        ...         return 2
+        >>> asyncio.run(Shelf().count(title="Dune")).data
+        2
     """
 
     name: str = ""

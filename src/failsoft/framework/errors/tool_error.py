@@ -76,6 +76,10 @@ class ToolError(_Declared):
     Raises:
         TypeError: A field that the class does not have, or one missing while no `message` is given; the closest name is
             in its text, and in a WARNING with the file and line. A tool that raises it still answers with this error.
+
+    Examples:
+        >>> DocumentNotFound(path="guide.md", suggestions=["guides.md"]).category
+        'not_found'
     """
 
     code: ClassVar[str] = ""
@@ -210,7 +214,7 @@ class ToolError(_Declared):
 
     @property
     def recoverable(self) -> bool:
-        """Whether the call can succeed later or with other arguments (the seeds' `retryable`)."""
+        """Whether the call can succeed later or with other arguments."""
         return self.retry != "never"
 
     def public(self) -> dict[str, Any]:
@@ -242,10 +246,7 @@ class ToolError(_Declared):
         return tuple(map(str, self.suggestions))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the error with all its facts as a JSON tree. For your own code: callers may not see all of it.
-
-        Source: seed 004, `toJSON`.
-        """
+        """Return the error with all its facts as a JSON tree. For your own code: callers may not see all of it."""
         from failsoft.framework.clock import utc_timestamp  # noqa: PLC0415 - as below
         from failsoft.framework.safe.json_safe import json_safe  # noqa: PLC0415 - pydantic comes with it
 

@@ -58,6 +58,11 @@ class Violation:
         unsaid: The same where it is not echoed: it holds contents, or is long.
         omit: Whether the argument should be left out (null for an optional one).
         is_standard: Whether the message only repeats the other fields; it is then not sent.
+
+    Examples:
+        >>> found = Violation(path="day", reason="range", message="is in the future", expected="a past day")
+        >>> InvalidParameter(message="`day` is in the future.", violations=[found]).violations[0].path
+        'day'
     """
 
     path: str

@@ -85,7 +85,12 @@ _EFFECTS: tuple[Effect, ...] = get_args(Effect)
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """The call to make next: an MCP tool of the same server, and arguments that pass its validation."""
+    """The call to make next: an MCP tool of the same server, and arguments that pass its validation.
+
+    Examples:
+        >>> NextStep("get_book", {"title": "Dune"}).to_dict()
+        {'tool': 'get_book', 'arguments': {'title': 'Dune'}}
+    """
 
     tool: str
     arguments: Mapping[str, Any] = field(default_factory=dict)

@@ -214,6 +214,9 @@ def configure_logging(
 
     Raises:
         CONFIG_ERROR: The level does not exist, the stream is standard output, or a setting is not usable.
+
+    Examples:
+        >>> sink = configure_logging(level="INFO", json_lines=True)  # doctest: +SKIP
     """
     from failsoft.framework.logs.log_output import add_sink  # noqa: PLC0415 - a library that only logs needs no settings
 

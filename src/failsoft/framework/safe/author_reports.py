@@ -157,7 +157,15 @@ def is_watched() -> bool:
 
 @contextmanager
 def watch_reports(watcher: Watcher) -> Iterator[None]:
-    """Pass every `Report` of this process to the function `watcher` while the block lasts."""
+    """Pass every `Report` of this process to the function `watcher` while the block lasts.
+
+    Examples:
+        >>> seen: list[Report] = []
+        >>> with watch_reports(seen.append):
+        ...     answer = asyncio.run(Shelf().count(title="Dune"))
+        >>> seen
+        []
+    """
     _watchers.append(watcher)
     try:
         yield

@@ -81,6 +81,11 @@ class Idempotency:
             `lambda call: call.arguments["invoice"]`. Set in code.
 
     Source: IETF draft "The Idempotency-Key HTTP Header Field".
+
+    Examples:
+        >>> by_invoice = Idempotency(ttl_s=3600.0, derive=lambda call: call.arguments["invoice"])
+        >>> @operation(recovery=[by_invoice])
+        ... async def pay(self, invoice: str) -> str: "Pay an invoice."
     """
 
     name: ClassVar[str] = "idempotency"

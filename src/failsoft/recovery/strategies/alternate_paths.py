@@ -27,7 +27,12 @@ _INDEX_NAMES = ("index.md", "index.mdx", "README.md")
 
 @dataclass(frozen=True, slots=True)
 class Alternate:
-    """An alternate path, relative to the same root, and the rule that proposed it."""
+    """An alternate path, relative to the same root, and the rule that proposed it.
+
+    Examples:
+        >>> Alternate("guides/start.md", "renamed").path
+        'guides/start.md'
+    """
 
     path: str
     rule: Rule
@@ -40,7 +45,17 @@ class Alternate:
 
 @runtime_checkable
 class PathSource(Protocol):
-    """A toolset that can list existing alternates. For others, `spelled_alternates` are tried one by one."""
+    """A toolset that can list existing alternates. For others, `spelled_alternates` are tried one by one.
+
+    Examples:
+        >>> class Pages(BaseTool):
+        ...     async def alternate_paths(self, path: str, call: Call) -> list[Alternate]:
+        ...         return [Alternate(f"archive/{path}", "archive")]
+        ...     @operation(read_only=True, recovery=[AlternatePaths("path")])
+        ...     async def page(self, path: str) -> str: "Return a page."
+        >>> isinstance(Pages(), PathSource)
+        True
+    """
 
     def alternate_paths(self, path: str, call: Call) -> list[Alternate]:
         """Return the existing alternates of a path, exact ones first; empty if the path exists.
@@ -80,8 +95,12 @@ class AlternatePaths:
 
     Args:
         parameter: The parameter that holds the path or the list of paths.
-        folder_index: Also serve the index of the folder above a missing page (seed 004). It is another document, so
+        folder_index: Also serve the index of the folder above a missing page. It is another document, so
             this is off by default and the index is only a suggestion.
+
+    Examples:
+        >>> RecoveryManager({DocumentNotFound: AlternatePaths("path")}).describe()
+        ['alternate_path']
     """
 
     name: ClassVar[str] = "alternate_path"

@@ -41,6 +41,10 @@ class AskPerson:
         TypeError: `ask` is no list of names, or names a secret: by its name, or at import by its type.
         CONFIG_ERROR: At import: the operation that lists the strategy has no such parameter, or one that a form cannot
             ask for.
+
+    Examples:
+        >>> @operation(recovery=[AskPerson(ask=["address"])])
+        ... async def send(self, address: str, text: str) -> str: "Send a letter."
     """
 
     name: ClassVar[str] = ASK_PERSON

@@ -25,6 +25,10 @@ class AttemptTimeout:
 
     Args:
         seconds: The limit for one run of the handler including its checks; above 0.
+
+    Examples:
+        >>> @operation(read_only=True, timeout=10.0, recovery=[Retry(attempts=3), AttemptTimeout(3.0)])
+        ... async def get_order(self, number: int) -> str: "Return an order."
     """
 
     name: ClassVar[str] = "attempt_timeout"

@@ -39,6 +39,10 @@ class Bulkhead:
         ValueError: The options are invalid.
 
     Source: M. Nygard, "Release It!", 2007.
+
+    Examples:
+        >>> @operation(read_only=True, recovery=[Bulkhead(limit=4, wait_s=2.0, queue=8, dependency="files")])
+        ... async def convert(self, path: str) -> str: "Convert a file."
     """
 
     name: ClassVar[str] = "bulkhead"

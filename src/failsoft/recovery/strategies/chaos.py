@@ -42,6 +42,10 @@ class Chaos:
         outcome: The wrong value; None is an object that fits no declared type. Set in code.
         gate: Selects the affected calls by their context (principal, arguments, `_meta`); None selects all. Set in
             code.
+
+    Examples:
+        >>> @operation(read_only=True, recovery=[Retry(attempts=3), Chaos(seed=7, fault=0.2, lost=0.05)])
+        ... async def get_order(self, number: int) -> str: "Return an order."
     """
 
     name: ClassVar[str] = "chaos"

@@ -66,6 +66,10 @@ class CircuitBreaker:
         ValueError: The options are invalid.
 
     Source: M. Nygard, "Release It!", 2007; the window and the slow calls are resilience4j's.
+
+    Examples:
+        >>> @operation(read_only=True, recovery=[Retry(), CircuitBreaker(dependency="shop", open_s=10.0)])
+        ... async def get_order(self, number: int) -> str: "Return an order."
     """
 
     name: ClassVar[str] = "circuit_breaker"

@@ -41,6 +41,10 @@ class Fallback:
             fix or a person has to decide on: a missing page must not be replaced by another answer. Set in code.
         reserve_s: The part of the deadline reserved for the function, in seconds: the inner call is stopped that much
             earlier. None is a tenth of the call's limit, at most 1 second.
+
+    Examples:
+        >>> @operation(read_only=True, recovery=[Retry(), Fallback(lambda city: {"city": city, "celsius": None})])
+        ... async def weather(self, city: str) -> dict[str, Any]: "Return the weather in a city."
     """
 
     name: ClassVar[str] = "fallback"

@@ -45,6 +45,10 @@ class Hedge:
         ValueError: The options are invalid.
 
     Source: J. Dean and L. A. Barroso, "The Tail at Scale", 2013.
+
+    Examples:
+        >>> @operation(read_only=True, recovery=[Hedge(delay_s=0.2), RetryBudget(ratio=0.1)])
+        ... async def get_order(self, number: int) -> str: "Return an order."
     """
 
     name: ClassVar[str] = "hedge"

@@ -42,6 +42,10 @@ class RateLimit:
 
     Raises:
         ValueError: The options are invalid, such as a rate that allows no call.
+
+    Examples:
+        >>> @operation(recovery=[RateLimit("100/minute", per="principal")])
+        ... async def send(self, text: str) -> str: "Send a letter."
     """
 
     name: ClassVar[str] = "rate_limit"

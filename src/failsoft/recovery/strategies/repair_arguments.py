@@ -44,6 +44,16 @@ class RepairArguments:
     does not become a string.
 
     It is off by default: enable it for callers that keep making the same mistakes.
+
+    Examples:
+        >>> class Shelf(BaseTool):
+        ...     @operation(read_only=True, recovery=[RepairArguments()])
+        ...     async def list_books(self, limit: int) -> int:
+        ...         "List books."
+        ...         return limit
+        >>> answer = asyncio.run(Shelf().execute_with_error_handling("list_books", {"limit": "5"}))
+        >>> answer.data, answer.metadata.recovery.changed
+        (5, {'limit': 5})
     """
 
     name: ClassVar[str] = "repair_arguments"

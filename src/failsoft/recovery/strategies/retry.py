@@ -45,6 +45,10 @@ class Retry:
 
     Raises:
         ValueError: The options are invalid.
+
+    Examples:
+        >>> @operation(read_only=True, timeout=10.0, recovery=[Retry(attempts=3, base_s=0.2)])
+        ... async def get_order(self, number: int) -> str: "Return an order."
     """
 
     name: ClassVar[str] = "retry"

@@ -36,6 +36,10 @@ class RetryBudget:
         ValueError: The options are invalid.
 
     Source: Twitter Finagle, `RetryBudget`; M. Brooker, "Fixing retries with token buckets and circuit breakers", 2022.
+
+    Examples:
+        >>> @operation(read_only=True, recovery=[Retry(attempts=3), RetryBudget(ratio=0.2, dependency="shop")])
+        ... async def get_order(self, number: int) -> str: "Return an order."
     """
 
     name: ClassVar[str] = "retry_budget"

@@ -49,6 +49,10 @@ class StaleCache:
 
     Raises:
         ValueError: The options are invalid.
+
+    Examples:
+        >>> @operation(read_only=True, recovery=[StaleCache(ttl_s=60.0, stale_s=3600.0)])
+        ... async def rates(self, currency: str) -> float: "Return the rate of exchange."
     """
 
     name: ClassVar[str] = "stale_cache"

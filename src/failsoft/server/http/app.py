@@ -52,6 +52,9 @@ def asgi_app(
 
     Raises:
         CONFIG_ERROR: Two tools have one name, something given is no toolset, or OAuth settings have no verifier.
+
+    Examples:
+        >>> app = asgi_app(Shelf, allowed_hosts=["tools.example.org"])  # uvicorn module:app
     """
     assembly = assemble(tools, name=name, version=version, instructions=instructions)
     return build_app(assembly, host=host, allowed_hosts=allowed_hosts, token_verifier=token_verifier, auth=auth)

@@ -1,4 +1,4 @@
-"""The docs toolset: projects of Markdown documents (seeds 003 and 004)."""
+"""The docs toolset: projects of Markdown documents."""
 
 from failsoft.tools.docs.errors import (
     EmbeddingServiceError,

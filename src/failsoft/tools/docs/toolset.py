@@ -67,6 +67,9 @@ class Docs(BaseTool):
 
     Raises:
         CONFIG_ERROR: The folder does not exist.
+
+    Examples:
+        >>> docs = Docs(root=".")
     """
 
     name = "docs"

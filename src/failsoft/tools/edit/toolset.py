@@ -65,6 +65,9 @@ class Edit(BaseTool):
 
     Raises:
         CONFIG_ERROR: A folder does not exist.
+
+    Examples:
+        >>> edit = Edit(root=".")
     """
 
     name = "edit"

@@ -1,4 +1,4 @@
-"""The flux toolset: metabolic modeling with COBRApy (seed 002). `Flux` is what a server offers."""
+"""The flux toolset: metabolic modeling with COBRApy. `Flux` is what a server offers."""
 
 from __future__ import annotations
 

@@ -37,6 +37,9 @@ class Flux(FluxParts):
 
     Raises:
         CONFIG_ERROR: COBRApy is not installed (it comes with the extra `flux`), or a setting does not name a model.
+
+    Examples:
+        >>> flux = Flux(root=".")
     """
 
     get_compound_name = lookups.get_compound_name

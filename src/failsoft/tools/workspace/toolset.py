@@ -54,6 +54,9 @@ class Workspace(BaseTool):
 
     Raises:
         CONFIG_ERROR: A folder does not exist, or the roles or the policies cannot be used.
+
+    Examples:
+        >>> workspace = Workspace(root=".")
     """
 
     name = "workspace"

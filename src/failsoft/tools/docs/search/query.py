@@ -97,6 +97,10 @@ class PlainWords:
 
     Args:
         parameter: The parameter that holds the query.
+
+    Examples:
+        >>> PlainWords("query").name
+        'plain_words'
     """
 
     name = "plain_words"

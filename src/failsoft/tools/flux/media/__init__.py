@@ -1,1 +1,1 @@
-"""Growth media: making, listing and deleting them, and the checks of seed 002."""
+"""Growth media: making, listing and deleting them, and the checks of their contents."""

@@ -26,6 +26,10 @@ class Finding:
         advice: What to do instead, as a clause that follows the rule.
         lines: How many lines it covers; their text decides whether the finding was in the file before.
         column: The first column, from 1, in characters.
+
+    Examples:
+        >>> Finding("merge-marker", line=3, advice="resolve the conflict").rule
+        'merge-marker'
     """
 
     rule: str
@@ -40,6 +44,15 @@ class Policy(Protocol):
     """Checks the whole new content of a file before it is written.
 
     A policy may also have `rules`, the ids of all its rules: then a plan that waives an unknown rule is refused.
+
+    Examples:
+        >>> class NoTasks:
+        ...     name = "no_tasks"
+        ...     def findings(self, path: str, text: str) -> list[Finding]:
+        ...         lines = enumerate(text.splitlines(), 1)
+        ...         return [Finding("task", number, "file an issue") for number, line in lines if "TODO" in line]
+        >>> isinstance(NoTasks(), Policy), NoTasks().findings("a.py", "# TODO")[0].line
+        (True, 1)
     """
 
     @property

@@ -443,19 +443,20 @@ import asyncio, os, sys
 from pathlib import Path
 from failsoft.tools.edit import Edit
 
-real, left = os.rename, [2]
+from tests.tools.files.faulty_system import watched
 
-def rename(*arguments, **options):
-    left[0] -= 1
+left = [2]
+
+def interfere(number, name, call, arguments):
+    left[0] -= name == "rename"
     if not left[0]:
         os._exit(9)
-    return real(*arguments, **options)
 
-os.rename = rename
 root, state, *paths = sys.argv[1:]
 edits = [{"old_string": "two", "new_string": "2"}]
 call = Edit(Path(root), state_folder=Path(state)).multi_edit_files
-asyncio.run(call(files=[{"file_path": path, "edits": edits} for path in paths]))
+with watched(interfere):
+    asyncio.run(call(files=[{"file_path": path, "edits": edits} for path in paths]))
 """
 
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tests.doors import exchange_module
+
 CALLS = ("open", "write", "fsync", "fdatasync", "link", "rename", "unlink", "mkdir", "fchmod", "fchown", "setxattr")
 
 
@@ -28,11 +30,20 @@ def watched(interfere: Callable[[int, str, Callable[..., Any], tuple[Any, ...]],
 
         return wrapper
 
+    def exchanged(folder: int, one: str, other: str) -> bool:
+        names.append("rename")
+        interfere(len(names), "rename", os.rename, (one, other))
+        done: bool = original(folder, one, other)
+        return done
+
+    original = exchange_module.exchanged
+    exchange_module.exchanged = exchanged
     for name, call in originals.items():
         setattr(os, name, wrapped(name, call))
     try:
         yield names
     finally:
+        exchange_module.exchanged = original
         for name, call in originals.items():
             setattr(os, name, call)
 

@@ -23,7 +23,9 @@ def journals(tmp_path: Path) -> Journals:
 @pytest.fixture
 def entries() -> list[JournalEntry]:
     return [
-        JournalEntry(path=f"/tree/{name}", key=name, stem=f".failsoft-{name}", before="1" * 64, after="2" * 64)
+        JournalEntry(
+            path=f"/tree/{name}", key=name, stem=f".failsoft-{name}", before="1" * 64, after="2" * 64, sizes=[1, 2]
+        )
         for name in ("a", "ü")
     ]
 

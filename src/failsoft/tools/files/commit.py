@@ -93,16 +93,19 @@ def sync_folders(targets: Iterable[ResolvedPath]) -> bool:
 def roll_back(files: Sequence[StagedFile]) -> set[StagedFile]:
     """Restore the replaced contents, remove temporary files, and return the files that cannot be restored.
 
+    A file that another program has changed since it was replaced is one of them, and stays as it is.
+
     The staged contents are removed first, durably, so that recovery after a crash can only roll back, too.
 
     Raises:
         FileFault: The disk: The operating system refused a step.
     """
     replaced = [file for file in files if file.state() == "done"]
+    overtaken = {file for file in files if file.is_in_place and file not in replaced}
     for file in files:
         file.remove_staged()
     sync_folders(file.resolved for file in files)
-    stuck = {file for file in replaced if not file.roll_back()}
+    stuck = overtaken | {file for file in replaced if not file.roll_back()}
     for file in files:
         if file not in stuck:  # its backup is all that is left of the old content
             file.remove_backup()
@@ -159,7 +162,8 @@ def _rename_all(files: Sequence[StagedFile], journal: Journal) -> None:
             journal.write("commit", durable=True)
     for file in files:
         file.require_unchanged(thoroughly=False)
-        file.rename_into_place()
+        if not file.rename_into_place():
+            raise FileFault(file.resolved.path, "changed")
 
 
 def _finish(files: Sequence[StagedFile], journal: Journal) -> bool:
@@ -319,8 +323,8 @@ def _forward_or_back(journal: Journal, record: JournalRecord, files: Sequence[St
     conflicts = {file.entry.path for file, state in states.items() if state == "foreign"}
     if _is_forward(record, list(states.values())):
         for file, state in states.items():
-            if state == "todo":
-                file.rename_into_place()
+            if state == "todo" and not file.rename_into_place():
+                conflicts.add(file.entry.path)
         sync_folders(file.resolved for file in files)
         journal.write("done", durable=True)
         _clean_up(journal, files)

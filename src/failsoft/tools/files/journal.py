@@ -38,6 +38,7 @@ class JournalEntry:
         stem: The prefix of its temporary files, which are in the same folder.
         before: The hash of its old content; None if there is no file yet.
         after: The hash of its new content.
+        sizes: Of both contents, in bytes: a file of another size is not hashed.
         backup: Whether the old content is kept as a backup.
         is_alone: Whether it is the only file, so that no copy of its old content is needed for a rollback.
     """
@@ -47,6 +48,7 @@ class JournalEntry:
     stem: str
     before: str | None
     after: str
+    sizes: Sequence[int]
     backup: bool = False
     is_alone: bool = False
 

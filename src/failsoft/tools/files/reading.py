@@ -18,7 +18,7 @@ _COMPARED_BYTES = 1 << 16
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 """Without O_NONBLOCK, opening a pipe without a writer blocks forever."""
 
-Identity = tuple[int, int, int, int]
+Identity = tuple[int, int, int, int, int, int, int]
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,14 @@ class Content:
 
 
 def identity_of(facts: os.stat_result) -> Identity:
-    """Return what changes when the file is written or replaced; without ctime, which a hard link changes too."""
-    return facts.st_dev, facts.st_ino, facts.st_mtime_ns, facts.st_size
+    """Return what changes when the file is written or replaced, or its mode or owner changes.
+
+    Without ctime, which a hard link changes, too.
+    """
+    return (
+        *(facts.st_dev, facts.st_ino, facts.st_mtime_ns, facts.st_size),
+        *(facts.st_mode, facts.st_uid, facts.st_gid),
+    )
 
 
 def read(resolved: ResolvedPath, *, bytes_at_most: int, several_names: bool = True) -> Content:
@@ -77,11 +83,13 @@ def read(resolved: ResolvedPath, *, bytes_at_most: int, several_names: bool = Tr
     raise FileFault(resolved.path, "changed")
 
 
-def sha256_of(file: int) -> str:
-    """Return the SHA-256 of the rest of an open file, in hexadecimal."""
+def sha256_of(file: int, bytes_at_most: int) -> str:
+    """Return the SHA-256 of the rest of an open file, in hexadecimal; of about so many bytes if it is longer."""
     digest = hashlib.sha256()
-    while chunk := os.read(file, _COMPARED_BYTES):
+    left = bytes_at_most + 1
+    while left > 0 and (chunk := os.read(file, _COMPARED_BYTES)):
         digest.update(chunk)
+        left -= len(chunk)
     return digest.hexdigest()
 
 

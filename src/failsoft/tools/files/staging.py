@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from failsoft.tools.files.exchange import replaced
 from failsoft.tools.files.faults import FileFault, Step
 from failsoft.tools.files.journal import JournalEntry
 from failsoft.tools.files.reading import Content, Identity, holds, identity_of, sha256_of
@@ -54,6 +55,8 @@ class StagedFile:
         self.backup_name: str | None = None
         self.staged: Identity | None = None
         """The identity of the staged file, which the file has after the rename."""
+        self.is_in_place = False
+        """Whether this process has renamed it into place."""
 
     @property
     def is_changed(self) -> bool:
@@ -79,9 +82,7 @@ class StagedFile:
             if self.before is None:
                 self.staged = self._write(self.entry.staged, self.data, None)
                 return
-            with self._opened(self.resolved.name, os.O_RDWR) as source:
-                if identity_of(os.fstat(source)) != self.before.identity:
-                    raise FileFault(self.resolved.path, "changed")
+            with self._source(self.before, os.O_RDWR) as source:
                 self.staged = self._write(self.entry.staged, self.data, source)
 
     def keep_old(self) -> None:
@@ -96,6 +97,8 @@ class StagedFile:
             try:
                 self._link(self.resolved.name, self.entry.kept)
             except OSError as error:
+                if error.errno == errno.ENOENT and self.resolved.facts() is not None:
+                    raise FileFault(self.resolved.path, "changed") from error  # replaced while it was linked
                 if error.errno not in _NO_LINKS:
                     raise
                 self._copy(before, self.entry.kept)
@@ -139,14 +142,18 @@ class StagedFile:
                 if not holds(file, before.data):
                     raise FileFault(self.resolved.path, "changed")
 
-    def rename_into_place(self) -> None:
-        """Rename the staged content to the file."""
+    def rename_into_place(self) -> bool:
+        """Rename the staged content to the file; return False if another program changed it, which then stays."""
         self.resolved.require_unprotected()
         with self._doing("rename"):
             if self.entry.before is None:
                 self._add(self.entry.staged, self.resolved.name)
+                self.is_in_place = True
+            elif self.before is None:
+                self.is_in_place = self._replace(self.entry.staged, self.entry.before)
             else:
-                self._rename(self.entry.staged, self.resolved.name)
+                self.is_in_place = self._replaced(self.entry.staged, self.before.identity)
+        return self.is_in_place
 
     def state(self) -> State:
         """Return the state of this file on the disk."""
@@ -167,11 +174,9 @@ class StagedFile:
         with self._doing("rename"):
             if self.entry.before is None:
                 self._remove(self.resolved.name)
-            elif self._hash(self.entry.kept) == self.entry.before:
-                self._rename(self.entry.kept, self.resolved.name)
-            else:
-                return False
-        return True
+                return True
+            is_kept = self._hash(self.entry.kept) == self.entry.before
+            return is_kept and self._replace(self.entry.kept, self.entry.after)
 
     def remove_staged(self) -> None:
         """Remove the staged content: from now on recovery can only roll back."""
@@ -202,7 +207,7 @@ class StagedFile:
         yield from (f"{self.resolved.name}.bak.{number}" for number in itertools.count(1))
 
     def _copy(self, before: Content, name: str) -> None:
-        with self._opened(self.resolved.name, os.O_RDONLY) as source:
+        with self._source(before, os.O_RDONLY) as source:
             self._write(name, before.data, source)
 
     def _write(self, name: str, data: bytes, source: int | None) -> Identity:
@@ -242,6 +247,14 @@ class StagedFile:
         folder = self.resolved.folder
         os.link(source, target, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
 
+    def _replace(self, source: str, present: str) -> bool:
+        """Rename a file to the name of this one if that has the present hash; return whether it had."""
+        identity = identity_of(self._stat(self.resolved.name))
+        return self._hash(self.resolved.name) == present and self._replaced(source, identity)
+
+    def _replaced(self, source: str, expected: Identity) -> bool:
+        return replaced(self.resolved.folder, source, self.resolved.name, expected)
+
     def _rename(self, source: str, target: str) -> None:
         os.rename(source, target, src_dir_fd=self.resolved.folder, dst_dir_fd=self.resolved.folder)
 
@@ -267,14 +280,14 @@ class StagedFile:
             raise
 
     def _hash(self, name: str) -> str | None:
-        """Return the hash of a file, or None if it does not exist; a placeholder if it is not a regular file."""
+        """Return the hash of a file, None if it does not exist; a placeholder if it cannot be one of the two."""
         facts = self._facts(name)
         if facts is None:
             return None
-        if not stat.S_ISREG(facts.st_mode):
-            return "not a regular file"
+        if not stat.S_ISREG(facts.st_mode) or facts.st_size not in self.entry.sizes:
+            return "another file"
         with self._opened(name, os.O_RDONLY) as file:
-            return sha256_of(file)
+            return sha256_of(file, facts.st_size)
 
     @contextmanager
     def _opened(self, name: str, flags: int) -> Iterator[int]:
@@ -283,6 +296,14 @@ class StagedFile:
             yield file
         finally:
             os.close(file)
+
+    @contextmanager
+    def _source(self, before: Content, flags: int) -> Iterator[int]:
+        """Open the file for its metadata; raise if it is not what was read."""
+        with self._opened(self.resolved.name, flags) as source:
+            if identity_of(os.fstat(source)) != before.identity:
+                raise FileFault(self.resolved.path, "changed")
+            yield source
 
     @contextmanager
     def _doing(self, step: Step) -> Iterator[None]:

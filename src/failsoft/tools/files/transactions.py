@@ -105,6 +105,7 @@ class Transaction:
             stem=stem,
             before=None if before is None else before.sha256,
             after=hashlib.sha256(data).hexdigest(),
+            sizes=[0 if before is None else len(before.data), len(data)],
             backup=backup,
         )
         self._changed[path] = StagedFile(resolved, entry, before=before, data=data)

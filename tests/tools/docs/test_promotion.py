@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Iterator
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 
 from failsoft import Runtime, Settings
 from failsoft.tools.docs import Docs, SchemaValidationFailed
-from tests.doors import Files, Roots, index_module as index, read_front_matter, with_level
+from tests.doors import DocumentRoot, Files, Roots, index_module as index, read_front_matter, with_level
 
 LEVELS = ("standard", "important", "critical", "needs review")
 
@@ -68,6 +70,34 @@ def test_front_matter_that_a_line_cannot_be_written_into_is_refused_with_a_line(
     assert caught.value.violations[0].line is not None
 
 
+def _become_a_pipe(page: Path) -> None:
+    page.unlink()
+    os.mkfifo(page)
+
+
+def _become_a_folder(page: Path) -> None:
+    page.unlink()
+    page.mkdir()
+
+
+def _become_a_loop(page: Path) -> None:
+    page.unlink()
+    page.symlink_to(page.name)
+
+
+def after_reading(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Have something done once, after a document was read and before its file is opened to be written."""
+    read = DocumentRoot.read
+
+    def reading(root: DocumentRoot, names: Sequence[str]) -> bytes:
+        data = read(root, names)
+        monkeypatch.setattr(DocumentRoot, "read", read)
+        act()
+        return data
+
+    monkeypatch.setattr(DocumentRoot, "read", reading)
+
+
 class TestOnDisk:
     """promote_document."""
 
@@ -103,6 +133,41 @@ class TestOnDisk:
         right = hashlib.sha256(before).hexdigest()
         answer = self.call(docs, "promote_document", path="a.md", level="critical", expected_hash=right)
         assert answer["data"]["sha256"] == hashlib.sha256((tmp_path / "docs/a.md").read_bytes()).hexdigest()
+
+    @pytest.mark.parametrize("change", [_become_a_pipe, Path.unlink, _become_a_folder, _become_a_loop])
+    def test_a_page_that_is_changed_after_it_was_read_is_a_conflict(
+        self, docs: Docs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], object]
+    ) -> None:
+        after_reading(monkeypatch, lambda: change(tmp_path / "docs/a.md"))
+
+        error = self.call(docs, "promote_document", path="a.md", level="critical")["error"]
+
+        assert (error["code"], error["effect"]) == ("HASH_MISMATCH", "none")
+
+    def test_a_folder_that_becomes_a_link_to_external_pages_after_it_was_read_is_not_followed(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What is external is judged by the file that would be written, not by a path that may lead elsewhere now."""
+        pages = {"own/a.md": "Text\n", "vendor/a.md": "Theirs\n"}
+        for path, text in pages.items():
+            (tmp_path / "docs" / path).parent.mkdir(parents=True)
+            (tmp_path / "docs" / path).write_text(text)
+        config = {"name": "p", "docs_root": ".", "external_docs": "vendor"}
+        (tmp_path / "docs/config.json").write_text(json.dumps(config))
+        docs = Docs(tmp_path / "docs", cache_dir=tmp_path / "cache", state_folder=tmp_path / "state")
+        project = self.call(docs, "activate_project", config_path="config.json")["data"]["project"]
+
+        def swap() -> None:
+            (tmp_path / "docs/own").rename(tmp_path / "docs/kept")
+            (tmp_path / "docs/own").symlink_to("vendor")
+
+        after_reading(monkeypatch, swap)
+        error = self.call(docs, "promote_document", path="own/a.md", level="critical", project=project)["error"]
+        again = self.call(docs, "promote_document", path="own/a.md", level="critical", project=project)["error"]
+
+        assert (error["code"], again["code"]) == ("EXTERNAL_DOCS_NOT_PROMOTABLE", "EXTERNAL_DOCS_NOT_PROMOTABLE")
+        assert (tmp_path / "docs/vendor/a.md").read_text() == "Theirs\n"
+        docs.projects.close()
 
     def test_a_call_that_ran_out_of_time_while_it_waited_for_the_file_never_writes(self, tmp_path: Path) -> None:
         page, state = tmp_path / "docs/a.md", tmp_path / "state"

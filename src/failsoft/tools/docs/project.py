@@ -76,12 +76,9 @@ class Project:
         name, _, inner = path.removeprefix(EXTERNAL_PREFIX).partition("/")
         return next(((folder, inner) for folder in self.external if folder.name == name), None)
 
-    def is_external(self, path: str) -> bool:
-        """Return whether a path of the project lies in one of the external folders."""
-        if path.startswith(EXTERNAL_PREFIX):
-            return True
-        place = Path(self.root.root, path).resolve()
-        return any(place.is_relative_to(folder.root.root.resolve()) for folder in self.external)
+    def is_external(self, real_path: str) -> bool:
+        """Return whether an absolute path without links lies in one of the external folders."""
+        return any(Path(real_path).is_relative_to(folder.root.root) for folder in self.external)
 
     def asked(self, path: str) -> Asked:
         """Return what a path asks for, in the project or in one of its external folders.

@@ -23,7 +23,7 @@ from failsoft.tools.docs.errors import ExternalDocsNotPromotable, SchemaValidati
 from failsoft.tools.docs.project import LEVEL_KEYS, Project, level_of
 from failsoft.tools.docs.reading import Asked
 from failsoft.tools.docs.signatures import PromotedDocument
-from failsoft.tools.files import FaultTable, FileFault, Files
+from failsoft.tools.files import FaultKind, FaultTable, FileFault, Files
 from failsoft.tools.files.faults import HashMismatch
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -132,13 +132,15 @@ def promote(
         STORAGE_ERROR: The disk is full or read-only.
         PERMISSION_DENIED: The server may not write there.
     """
-    if project.is_external(item.path):
+    if project.external_folder(item.path) is not None:
         raise ExternalDocsNotPromotable(path=item.path)
     path = "/".join(item.names)
     item.root.read(item.names)  # refuses what is no document
     files = Files(item.root.roots(), state_folder=state_folder)
     try:
         with files.transaction([path], give_up=is_given_up) as work:
+            if project.is_external(work.real_path(path)):
+                raise ExternalDocsNotPromotable(path=item.path)
             data = work.read(path, bytes_at_most=item.root.document_bytes_at_most).data
             before = hashlib.sha256(data).hexdigest()
             if expected_hash is not None and before != expected_hash:
@@ -174,9 +176,13 @@ def _outside(_: FileFault, path: str) -> ToolError:
     return PermissionDenied(message=f'"{path}" leads out of the documentation root.')
 
 
+_CHANGED: tuple[FaultKind, ...] = (
+    *("changed", "missing", "vanished", "not_a_folder", "not_regular", "too_large", "link_loop", "replaced"),
+)
+"""What a document that was just read can have become."""
 _ERRORS: FaultTable[str] = FaultTable(
     {
-        "changed": lambda fault, path: _changed(path, fault.effect),
+        **dict.fromkeys(_CHANGED, lambda fault, path: _changed(path, fault.effect)),
         "given_up": lambda _, __: DeadlineExceeded(message="The call was given up before anything was written."),
         "outside": _outside,
         "several_names": _outside,

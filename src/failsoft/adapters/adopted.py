@@ -8,7 +8,10 @@ from logging import LogRecord
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+import anyio.lowlevel
+import anyio.to_thread
 import mcp_types as types
+import pydantic_core
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
@@ -35,6 +38,10 @@ from failsoft.server.protocol.tools import no_such_tool
 
 _SERVERS = ("mcp.server.", "fastmcp.server.")
 """Packages that refuse a request for want of a client's capability; raised elsewhere, another server refused."""
+
+
+_LARGE_BYTES = 20_000
+"""Size of the schemas of a tool beyond which they take some milliseconds to be read."""
 
 
 class Adopted(NamedTuple):
@@ -79,10 +86,8 @@ class AdoptedTools(ForeignTools):
 
     def adopted(self, tool: Any) -> Adopted:
         """Return a tool of either library as an operation, bound again when its declaration has changed."""
-        timeout_s = vars(tool).get("timeout")  # FastMCP's tools have one
-        declaration = declaration_of(getattr(tool, "fn", None))
-        output_schema = tool.output_schema if declaration is None else tool.bare_output_schema
-        facts = (tool.parameters, tool.annotations, timeout_s, output_schema, tool.title, tool.description)
+        facts = _facts(tool)
+        declaration, output_schema = declaration_of(getattr(tool, "fn", None)), _output_schema(tool)
         known = self.known.get(tool.name)
         if known is None or known.facts != facts:
             hints = tool.annotations
@@ -93,7 +98,7 @@ class AdoptedTools(ForeignTools):
                 input_schema=tool.parameters,
                 output_schema=output_schema,
                 annotations={} if hints is None else hints.model_dump(by_alias=True, exclude_none=True),
-                timeout_s=self._timeout_s or timeout_s,
+                timeout_s=self._timeout_s or vars(tool).get("timeout"),  # FastMCP's tools have one
                 refuse_unknown=self._refuse_unknown,
             )
             is_soft = declaration is not None
@@ -102,8 +107,22 @@ class AdoptedTools(ForeignTools):
             known = self.known[tool.name] = Adopted(facts, self.put(foreign), output_schema, is_soft)
         return known
 
-    def listed(self, tool: Any, adopted: Adopted) -> Any:
-        """Return a tool as it is listed: its output schema accepts a failure, too."""
+    async def adopted_beside(self, tool: Any) -> Adopted:
+        """Return what `adopted` does; where the tool is new and its schemas are large, a worker thread reads them."""
+        known = self.known.get(tool.name)
+        if (known is not None and known.facts == _facts(tool)) or not _is_large(tool):
+            return self.adopted(tool)
+        return await anyio.to_thread.run_sync(self.adopted, tool)
+
+    async def listed(self, tool: Any, declared: Any = None) -> Any:
+        """Return a tool as it is listed: its output schema accepts a failure, too.
+
+        Args:
+            tool: Its entry in a list.
+            declared: What the server knows of it, if that is another object.
+        """
+        adopted = await self.adopted_beside(declared or tool)
+        await anyio.lowlevel.checkpoint()
         if adopted.is_soft:
             return tool
         return tool.model_copy(update={"output_schema": widened(tool.output_schema, adopted.operation.wire)})
@@ -263,6 +282,24 @@ def foreseen(text: str, cause: BaseException | None) -> ToolError:
     """Return the typed error for an exception that an author raised to tell callers something."""
     is_hidden = isinstance(cause, MCPError) and cause.error.message not in text
     return from_raised(text, None if is_hidden else cause)
+
+
+def _facts(tool: Any) -> tuple[Any, ...]:
+    """Return what a tool declares."""
+    timeout_s = vars(tool).get("timeout")
+    return (tool.parameters, tool.annotations, timeout_s, _output_schema(tool), tool.title, tool.description)
+
+
+def _output_schema(tool: Any) -> Any:
+    """Return the schema of what a tool returns, without the failures of a soft one."""
+    return tool.output_schema if declaration_of(getattr(tool, "fn", None)) is None else tool.bare_output_schema
+
+
+def _is_large(tool: Any) -> bool:
+    try:
+        return len(pydantic_core.to_json((tool.parameters, tool.output_schema))) > _LARGE_BYTES
+    except (ValueError, RecursionError):  # to be refused
+        return True
 
 
 def _is_read_only(tool: Any) -> bool:

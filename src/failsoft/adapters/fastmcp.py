@@ -104,7 +104,7 @@ class FailSoftMiddleware(Middleware):
     ) -> Sequence[Tool]:
         """Return the tools, their output schemas widened to accept a failure."""
         listed, tools = await call_next(context), self._adopted_tools(context)
-        return [tools.listed(tool, tools.adopted(tool)) for tool in listed]
+        return [await tools.listed(tool) for tool in listed]
 
     async def on_call_tool(
         self,
@@ -147,7 +147,7 @@ class FailSoftMiddleware(Middleware):
 
 async def _looked_up(server: Any, tools: AdoptedTools, name: str) -> Adopted | None:
     tool = await server.get_tool(name)
-    return None if tool is None else tools.adopted(tool)
+    return None if tool is None else await tools.adopted_beside(tool)
 
 
 async def _answer(

@@ -96,8 +96,7 @@ class FailSoft:
 
     async def list_tools(self) -> list[types.Tool]:
         """Return the server's tools, their output schemas widened to accept a failure."""
-        listed = await self._list_tools()
-        return [self.tools.listed(tool, self.tools.adopted(await self._tool(tool.name))) for tool in listed]
+        return [await self.tools.listed(tool, await self._tool(tool.name)) for tool in await self._list_tools()]
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
@@ -177,7 +176,7 @@ async def _answered(
         context: That of the request, if there is one.
         bare: Runs the tool as the SDK does.
     """
-    adopted = tools.adopted(tool)
+    adopted = await tools.adopted_beside(tool)
 
     async def run(checked: dict[str, Any], call: Call) -> Any:
         try:

@@ -160,8 +160,8 @@ class Target:
             raise next(iter(faults.values()), None) or ConfigurationError(
                 issue="no toolset is installed", resolution="name an app with --app"
             )
-        for name, error in faults.items():
-            (on_fault or _say_left_out)(name, error)
+        for name, fault in faults.items():
+            (on_fault or _say_left_out)(name, fault)
         return tools
 
     def ask(self, question: Callable[[Client], Awaitable[T]], *, on_question: OnQuestion | None = None) -> T:

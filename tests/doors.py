@@ -18,7 +18,7 @@ HOMES = {
     "failsoft.cli.app": "application, known_commands, run",
     "failsoft.cli.asking": "person_at_terminal",
     "failsoft.cli.arguments": "from_json, from_words",
-    "failsoft.cli.commands": "codes as codes_module",
+    "failsoft.cli.commands": "codes as codes_module, install as install_module",
     "failsoft.cli.commands.demo": "DemoStep, STORY, _judge as judge, _miscounted as miscounted, _play as play",
     "failsoft.cli.commands.plans": "_complete_plans as complete_plans",
     "failsoft.cli.errors": "ExitCode, exit_code_of",

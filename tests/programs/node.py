@@ -31,9 +31,11 @@ class Node:
         path = f"{programs}{os.pathsep}{os.environ['PATH']}"
         return {**os.environ, "PATH": path, "MCP_CATALOG_PATH": str(self.folder / "catalog.json")}
 
-    def run(self, *command: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-        """Run a program of the clients' folder."""
-        return self._run(str(self.folder / "node_modules" / ".bin" / command[0]), *command[1:], cwd=cwd)
+    def run(
+        self, *command: str, cwd: Path | None = None, only: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a program of the clients' folder, with this environment only if one is given."""
+        return self._run(str(self.folder / "node_modules" / ".bin" / command[0]), *command[1:], cwd=cwd, only=only)
 
     def node(self, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         """Run Node itself."""
@@ -52,9 +54,13 @@ class Node:
         return printed
 
     def _run(
-        self, *command: str, cwd: Path | None = None, env: Mapping[str, str] | None = None
+        self,
+        *command: str,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        only: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[str]:
-        environment = {**self.environment, **(env or {})}
+        environment = {**self.environment, **(env or {})} if only is None else only
         return subprocess.run(
             command, env=environment, cwd=cwd, capture_output=True, text=True, timeout=BOUND_S, check=False
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +34,14 @@ def entries(name: str, shelf: Path, **replaced: str) -> dict[str, dict[str, Any]
     text = text.replace("/home/me/shelf", str(shelf))
     for word, other in replaced.items():
         text = text.replace({"token": "Bearer ...", "url": "http://127.0.0.1:8321"}[word], other)
-    tree = json.loads(text)
-    found: dict[str, dict[str, Any]] = tree.get("mcpServers") or tree["servers"]
+    tree = tomllib.loads(text) if name.endswith(".toml") else json.loads(text)
+    (found,) = (tree[key] for key in ("mcpServers", "servers", "mcp_servers") if key in tree)
     return found
 
 
 def books_over_stdio(entry: dict[str, Any], elsewhere: Path) -> list[str]:
     """Return the names of the tools of the server that a client starts by this entry, from another folder."""
-    assert entry["command"] == "FAILSOFT" or entry["args"][:2] == COMMAND[1:]
+    assert entry["command"] == "FAILSOFT" or entry["args"][:3] == ["-P", *COMMAND[1:]]
     elsewhere.mkdir()
     parameters = StdioServerParameters(
         command=COMMAND[0],
@@ -57,7 +58,10 @@ def books_over_stdio(entry: dict[str, Any], elsewhere: Path) -> list[str]:
     return anyio.run(listed)
 
 
-@pytest.mark.parametrize(("file", "name"), [("connect_stdio.json", "library"), ("connect_vscode.json", "library-here")])
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [("connect_stdio.json", "library"), ("connect_vscode.json", "library-here"), ("connect_codex.toml", "library")],
+)
 def test_a_client_starts_the_server(shelf: Path, file: str, name: str) -> None:
     assert "get_book" in books_over_stdio(entries(file, shelf)[name], shelf / "elsewhere")
 

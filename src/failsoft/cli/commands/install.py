@@ -6,11 +6,12 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import sys
 import sysconfig
-import tempfile
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,9 +22,12 @@ from failsoft.cli.errors import missing, usage
 from failsoft.cli.options import App, Root, Toolsets
 from failsoft.cli.target import Target
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.files import OPEN_FLAGS, read_regular, state_folder
 from failsoft.framework.text import bounded
 from failsoft.server.sources import ToolSource
 
+_BYTES_AT_MOST = 16_000_000
+_WAIT_S = 10.0
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -94,7 +98,8 @@ def install(
     title = name or "-".join(dict.fromkeys(tool.name for tool in source()))[:64]
     if not _NAME.fullmatch(title):
         raise usage(message=f"'{bounded(title)}' is no name for a server: use letters, digits, '-' and '_'.")
-    entry: dict[str, Any] = {"command": sys.executable, "args": ["-m", "failsoft", "serve", *_arguments(source)]}
+    # -P: a module of the folder in which the client starts it, such as `mcp.py`, is not taken for a package
+    entry: dict[str, Any] = {"command": sys.executable, "args": ["-P", "-m", "failsoft", "serve", *_arguments(source)]}
     if env:
         entry["env"] = _variables(env)
     file = known[client]
@@ -107,7 +112,13 @@ def install(
         return
     path = Path(file.place).expanduser().absolute()
     merge = _with_toml if is_toml else _with_json
-    _replace(path, merge(path, file.key, title, entry))
+    with _alone():
+        while True:
+            before = _text(path)
+            after = merge(path, before, file.key, title, entry)
+            if _text(path) == before:  # else another program has written it meanwhile
+                break
+        _replace(path, after)
     typer.echo(f"wrote '{title}' to {path}\n{file.then}")
 
 
@@ -145,11 +156,10 @@ def _variables(given: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _with_json(path: Path, key: str, name: str, entry: Mapping[str, Any]) -> str:
+def _with_json(path: Path, text: str, key: str, name: str, entry: Mapping[str, Any]) -> str:
     """Return the text of a JSON file with an entry. Raises CONFIG_ERROR if the file is no configuration."""
-    text = _text(path)
     try:
-        tree = json.loads(text) if text.strip() else {}
+        tree = json.loads(text, object_pairs_hook=_unique) if text.strip() else {}
     except ValueError as error:
         raise _unusable(path, str(error)) from error
     servers = tree.setdefault(key, {}) if isinstance(tree, dict) else None
@@ -159,9 +169,17 @@ def _with_json(path: Path, key: str, name: str, entry: Mapping[str, Any]) -> str
     return _json(tree)
 
 
-def _with_toml(path: Path, key: str, name: str, entry: Mapping[str, Any]) -> str:
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object. Raises ValueError if a name is in it twice, of which one would get lost."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        msg = "an object has a name twice"
+        raise ValueError(msg)
+    return found
+
+
+def _with_toml(path: Path, text: str, key: str, name: str, entry: Mapping[str, Any]) -> str:
     """Return the text of a TOML file with an entry, its comments kept. Raises CONFIG_ERROR as `_with_json` does."""
-    text = _text(path)
     try:
         before = tomllib.loads(text)
         kept = _without_table(text, f"{key}.{name}")
@@ -208,7 +226,7 @@ def _json(tree: Any) -> str:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return read_regular(path, _BYTES_AT_MOST).decode("utf-8")
     except FileNotFoundError:
         return ""
     except (OSError, ValueError) as error:
@@ -221,19 +239,54 @@ def _unusable(path: Path, reason: str) -> ConfigurationError:
     )
 
 
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Let no other `failsoft install` of this user write while the block lasts, where there is a state folder."""
+    from filelock import FileLock, Timeout  # noqa: PLC0415 - 20 ms that other commands save
+
+    lock = FileLock(state_folder() / "install.lock", timeout=_WAIT_S, mode=0o600)
+    with suppress(OSError, Timeout):
+        Path(lock.lock_file).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 def _replace(path: Path, text: str) -> None:
-    """Write a file whole; a link stays, and so does the mode."""
-    path = path.resolve()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
-        made = Path(file.name)
+    """Write a file whole; a link stays, and so do mode and owner. What a killed command has left is replaced.
+
+    Raises:
+        CONFIG_ERROR: It cannot be written.
+    """
+    try:
+        path = path.resolve()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        before = path.stat() if path.exists() else None
+        if before is not None and not os.access(path, os.W_OK):
+            raise _unusable(path, "it is read-only")
+        made = path.with_name(f".{path.name}.failsoft")
+        made.unlink(missing_ok=True)
         try:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-            made.chmod(mode)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | OPEN_FLAGS
+            with os.fdopen(os.open(made, flags, 0o600), "wb") as file:
+                file.write(text.encode())
+                file.flush()
+                os.fsync(file.fileno())
+            if before is not None:
+                _keep_owner(made, before)
             made.replace(path)
         except BaseException:
-            made.unlink()
+            made.unlink(missing_ok=True)
             raise
+    except (OSError, ValueError) as error:
+        raise _unusable(path, str(error)) from error
+
+
+def _keep_owner(made: Path, before: os.stat_result) -> None:
+    """Give a new file the owner, where this user may, and the mode of the one that it replaces."""
+    if (made.stat().st_uid, made.stat().st_gid) != (before.st_uid, before.st_gid):
+        with suppress(PermissionError):
+            shutil.chown(made, before.st_uid, before.st_gid)
+    made.chmod(before.st_mode & 0o777)

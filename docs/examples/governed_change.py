@@ -93,9 +93,8 @@ async def main() -> None:
             files=["till.py"],
             body="From Monday on.",
         )
-        await planner.call(
-            "approve_plan", plan_hash=plan["plan_hash"]
-        )  # nobody approves their own plan
+        # Nobody approves their own plan.
+        await planner.call("approve_plan", plan_hash=plan["plan_hash"])
         # --8<-- [end:plan]
 
         # --8<-- [start:approve]
@@ -109,9 +108,8 @@ async def main() -> None:
         # --8<-- [end:approve]
 
         # --8<-- [start:refused]
-        await worker.call(
-            "write_file", path="menu.txt", content="tea 2.75\n"
-        )  # the plan does not cover it
+        # The plan does not cover it.
+        await worker.call("write_file", path="menu.txt", content="tea 2.75\n")
         judged = await worker.call(
             "apply_patch",
             **patch(6, "return 2.5 * cups", "return 2.75 * cups  # TODO: tax"),

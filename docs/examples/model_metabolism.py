@@ -4,13 +4,8 @@ from typing import Any
 
 from failsoft.tools.flux import Flux
 
-MEDIUM = [
-    "CPD00027",
-    "cpd00007",
-    "cpd00001",
-    "cpd00009",
-    "cpd00067",
-]  # glucose in capitals, and nitrogen is missing
+# Glucose in capitals, and nitrogen is missing.
+MEDIUM = ["CPD00027", "cpd00007", "cpd00001", "cpd00009", "cpd00067"]
 
 
 async def main() -> None:

@@ -8,9 +8,8 @@ class Shop(BaseTool):
     @operation(timeout=10)
     async def pay(self, amount: int, call: CallContext) -> int:
         """Take an amount, and return the number of the charge."""
-        call.idempotent = (
-            call.idempotency_key is not None
-        )  # with a key the provider recognizes a repetition
+        # With a key the provider recognizes a repetition.
+        call.idempotent = call.idempotency_key is not None
         return await charge(
             amount, headers={"Idempotency-Key": call.idempotency_key or ""}
         )

@@ -4,20 +4,25 @@ import subprocess
 import sys
 from pathlib import Path
 
-from failsoft import BaseTool, ConfigurationError, InvalidArgument, operation
+from failsoft import (
+    BaseTool,
+    ConfigurationError,
+    InvalidArgument,
+    Runtime,
+    operation,
+)
 
-FORMATTER = [
-    sys.executable,
-    "-m",
-    "json.tool",
-]  # any program that reads and writes text
+# Any program that reads and writes text.
+FORMATTER = [sys.executable, "-m", "json.tool"]
 
 
 class Json(BaseTool):
     """Formats JSON with a command-line program."""
 
-    def __init__(self, command: list[str] | None = None) -> None:
-        super().__init__()
+    def __init__(
+        self, command: list[str] | None = None, *, runtime: Runtime | None = None
+    ) -> None:
+        super().__init__(runtime=runtime)
         self.command = command or FORMATTER
 
     @operation(read_only=True, timeout=2.0)

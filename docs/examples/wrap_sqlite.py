@@ -4,14 +4,14 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from failsoft import AlreadyExists, BaseTool, NotFound, operation
+from failsoft import AlreadyExists, BaseTool, NotFound, Runtime, operation
 
 
 class Customers(BaseTool):
     """Customers in an SQLite file."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__()
+    def __init__(self, path: Path, *, runtime: Runtime | None = None) -> None:
+        super().__init__(runtime=runtime)
         self.path = path
 
     def connect(self) -> sqlite3.Connection:
@@ -22,9 +22,8 @@ class Customers(BaseTool):
     def get_customer(self, email: str) -> str:
         """Return a customer's name."""
         with closing(self.connect()) as db:
-            row = db.execute(
-                "SELECT name FROM customer WHERE email = ?", (email,)
-            ).fetchone()
+            found = db.execute("SELECT name FROM customer WHERE email = ?", (email,))
+            row = found.fetchone()
         if row is None:
             raise NotFound(message=f"No customer has the address {email}.")
         return row[0]
@@ -43,9 +42,8 @@ class Customers(BaseTool):
     @operation(read_only=True, timeout=5.0)
     def query(self, sql: str) -> list[tuple[str | int | float | None, ...]]:
         """Run one SELECT; at most 100 rows come back."""
-        with closing(
-            sqlite3.connect(f"file:{self.path}?mode=ro", uri=True, timeout=2.0)
-        ) as db:
+        file = f"file:{self.path}?mode=ro"
+        with closing(sqlite3.connect(file, uri=True, timeout=2.0)) as db:
             return db.execute(sql).fetchmany(100)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import os
+import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -58,6 +61,24 @@ def prints_what_its_page_shows(script: Path, folder: Path, *, timeout_s: float =
 )
 def test_the_example_runs_and_prints_what_the_page_shows(script: Path, tmp_path: Path) -> None:
     prints_what_its_page_shows(script, tmp_path)
+
+
+def _toolsets_with_arguments(source: str) -> Iterator[ast.FunctionDef]:
+    """Yield each `__init__` of a toolset."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ClassDef) and any(ast.unparse(base) == "BaseTool" for base in node.bases):
+            yield from (part for part in node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__")
+
+
+def test_every_toolset_takes_a_runtime_and_passes_it_on() -> None:
+    """So it runs in the runtime of a test, the fixture `failsoft_runtime`."""
+    template = (EXAMPLES.parents[1] / "src/failsoft/cli/template/module.py.tmpl").read_text()
+    sources = {path.name: path.read_text() for path in EXAMPLES.glob("*.py")}
+    sources["template"] = re.sub(r"\{(\w+)\}", r"\1", template)
+    made = {name: init for name, source in sources.items() for init in _toolsets_with_arguments(source)}
+    assert {"template", "effect.py", "wrap_sqlite.py"} <= made.keys()
+    assert [name for name, init in made.items() if "runtime" not in [arg.arg for arg in init.args.kwonlyargs]] == []
+    assert [name for name, init in made.items() if "super().__init__(runtime=runtime" not in ast.unparse(init)] == []
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,7 +37,11 @@ MISTAKES = {
     "misspelt option": ("    @operation(recovery=[Retry(attemps=3)])\n" + HANDLER, ["did you mean 'attempts'?"]),
     "a number as text": ('    @operation(recovery=[Retry(attempts="3")])\n' + HANDLER, ["a number as attempts"]),
     "misspelt declaration": ("    @operation(read_onyl=True)\n" + HANDLER, ["did you mean 'read_only'?"]),
-    "a time with a unit": ('    @operation(timeout="5s")\n' + HANDLER, ["Shelf.look", "number of seconds"]),
+    "a time with a unit": ('    @operation(timeout="5s")\n' + HANDLER, ["Shelf.look", "did you mean timeout=5?"]),
+    "a verifier that writes": (
+        '    @operation(verify_with="look")\n' + HANDLER,
+        ["Shelf.look", "names no read-only operation"],
+    ),
     "a name with a blank": ('    @operation(name="look up")\n' + HANDLER, ["Shelf.look", "letters, digits"]),
 }
 
@@ -58,6 +64,18 @@ def test_a_mistake_names_its_line_and_the_correction(module: Path, mistake: str)
     assert any(f"{module}:{line}" in said for line in lines), said
 
 
+def test_a_parameter_without_an_annotation_is_refused_by_the_import_and_found_by_lint(module: Path) -> None:
+    module.write_text(HEAD + MISTAKES["no annotation"][0])
+    spec: Any = importlib.util.spec_from_file_location(module.stem, module)
+    with pytest.raises(TypeError, match="'title' has no annotation"):
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+    module.write_text(HEAD + MISTAKES["no annotation"][0].replace("title)", "title: Any)").replace("look", "see"))
+    text = module.read_text().replace("from typing import Annotated", "from typing import Annotated, Any")
+    module.write_text(text)
+    (tool,) = load_app(f"{module}:Shelf")
+    assert list(tool.operations) == ["see"]
+
+
 def test_a_misspelt_import_is_corrected(module: Path) -> None:
     module.write_text("from failsoft import BaseTol\n")
     with pytest.raises(ConfigurationError, match=r"did you mean 'BaseTool'\?") as caught:
@@ -69,5 +87,10 @@ def test_two_breakers_of_one_dependency_with_other_options_name_both_operations(
     second = HANDLER.replace("look", "peek")
     breakers = [f'    @operation(recovery=[CircuitBreaker(dependency="x", open_s={number})])\n' for number in (1, 9)]
     module.write_text(HEAD + breakers[0] + HANDLER + breakers[1] + second)
-    with pytest.raises(ConfigurationError, match=r"'shelf.look' and 'shelf.peek' .* different options \(open_s\)"):
+    with pytest.raises(
+        ConfigurationError, match=r"'shelf.look' .* and 'shelf.peek' .* different options \(open_s\)"
+    ) as told:
         mcp_server(load_app(f"{module}:Shelf"))
+    line = HEAD.count("\n") + 1
+    assert f"({module}:{line} in look)" in told.value.message
+    assert f"({module}:{line + 4} in peek)" in told.value.message

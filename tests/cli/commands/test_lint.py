@@ -32,6 +32,16 @@ def test_every_finding_is_printed_and_ends_with_1(run):
     assert "description" in ran.out
 
 
+def test_a_parameter_without_an_annotation_is_a_finding_and_no_failed_import(run, folder):
+    text = "import failsoft\n\n\n@failsoft.soft\ndef look(title):\n    'Look.'\n"
+    (folder / "shelf_without_types.py").write_text(text)
+    ran = run("lint", "--app", "shelf_without_types", "--json")
+    (found,) = ran.json
+    assert (ran.code, ran.err) == (ExitCode.FAILED, "")
+    assert (found["operation"], found["rule"]) == ("look", "annotation")
+    assert f"{folder / 'shelf_without_types.py'}:4" in found["text"]
+
+
 @pytest.mark.parametrize("target", ["dosc", "library:Nobody", "nowhere:Library", "library:number"])
 def test_what_cannot_be_loaded_is_a_configuration_error(run, target):
     ran = run("lint", target)

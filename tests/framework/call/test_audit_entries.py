@@ -14,7 +14,6 @@ from loguru import logger
 from pydantic import BaseModel
 
 from failsoft import (
-    AuditLockFailed,
     AuditLog,
     AuditLogFailed,
     BaseTool,
@@ -28,6 +27,7 @@ from failsoft import (
     ToolSystemError,
     operation,
 )
+from failsoft.errors import AuditLockFailed
 from tests.doors import Answer, CallScope, Question, audit_entries as entries, verify
 from tests.framework.audit.test_processes import held
 from tests.framework.recording import Recording, quiet_runtime

@@ -13,7 +13,9 @@ from failsoft.cli.errors import ExitCode, usage
 from failsoft.cli.options import App, Root, Token, Toolsets, Url
 from failsoft.cli.screen import Screen, divert_output
 from failsoft.cli.target import Target
+from failsoft.framework.arguments.signature import ParameterWithoutType
 from failsoft.framework.call.bound import Toolbox
+from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.lint import LintFinding, description_faults, lint_descriptions, lint_toolbox
 
 if TYPE_CHECKING:
@@ -69,7 +71,13 @@ def _local(target: Target, *, strict: bool) -> tuple[Sequence[str], list[LintFin
     if not target.is_named:
         raise usage(message="There is nothing to check: name a toolset or an application.", hint="failsoft lint docs")
     with divert_output():
-        box = Toolbox(target.tools())
+        try:
+            box = Toolbox(target.tools())
+        except ConfigurationError as error:
+            refused = error.__cause__
+            if not isinstance(refused, ParameterWithoutType):
+                raise
+            return (), [LintFinding(refused.operation, "", "annotation", "; ".join([str(refused), *refused.__notes__]))]
         findings = lint_toolbox(box)
         return box.names, list(dict.fromkeys([*findings, *lint_descriptions(box)])) if strict else findings
 

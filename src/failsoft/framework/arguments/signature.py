@@ -23,6 +23,26 @@ from failsoft.framework.errors import InvalidArgument, InvalidParameter
 from failsoft.framework.errors.violations import Violation
 
 
+class ParameterWithoutType(TypeError):
+    """A parameter has no annotation, so that any value would be accepted in silence."""
+
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        super().__init__(f"{function.__qualname__}: parameter '{name}' has no annotation; give it its type, or Any")
+        self.operation = function.__name__
+
+
+def check_annotations(function: Callable[..., Any]) -> None:
+    """Reject a method with a parameter that has no annotation.
+
+    Raises:
+        ParameterWithoutType: It names the first one.
+    """
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    for parameter in list(inspect.signature(function).parameters.values())[1:]:
+        if parameter.annotation is parameter.empty and parameter.kind not in several:
+            raise ParameterWithoutType(function, parameter.name)
+
+
 def read_parameters(
     function: Callable[..., Any], hints: Mapping[str, Any], contexts: Collection[type]
 ) -> tuple[list[Parameter], str | None, str | None]:
@@ -34,8 +54,7 @@ def read_parameters(
         contexts: The classes of a context parameter, which is no argument.
 
     Raises:
-        TypeError: A positional-only parameter or `*args` (MCP arguments have names), a parameter without an annotation,
-            or a `Reference` that is too deep.
+        TypeError: A positional-only parameter or `*args` (MCP arguments have names), or a `Reference` that is too deep.
     """
     parameters: list[Parameter] = []
     context = keywords = None
@@ -51,9 +70,6 @@ def read_parameters(
             keywords = name
         elif parameter.kind in {parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY}:
             msg = f"{function.__qualname__}: parameter '{name}' has no name to a caller; make it a keyword parameter"
-            raise TypeError(msg)
-        elif name not in hints:
-            msg = f"{function.__qualname__}: parameter '{name}' has no annotation; give it its type, or Any"
             raise TypeError(msg)
         else:
             parameters.append(_parameter(function.__qualname__, name, annotation, parameter.default))

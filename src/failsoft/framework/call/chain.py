@@ -10,6 +10,7 @@ from failsoft.framework.asking import has_no_outcome
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import ConfigurationError, ToolError, ToolSystemError
 from failsoft.framework.events import RunBudget
+from failsoft.framework.safe.tracebacks import declaring_line
 from failsoft.framework.text import snake_case
 
 if TYPE_CHECKING:
@@ -317,9 +318,9 @@ def check_shared(chains: Mapping[BoundOperation, Chain]) -> None:
             other, known = first.setdefault((name, dependency), (bound, options))
             differing = [option for option, value in known.items() if options[option] != value]
             if differing:
-                places = [f"'{item.tool_name}.{item.name}'" for item in (other, bound)]
+                places = [f"'{one.tool_name}.{one.name}' ({declaring_line(one.function)})" for one in (other, bound)]
+                shared = f"{' and '.join(places)} share the strategy '{name}' for the dependency '{dependency}'"
                 raise ConfigurationError(
-                    issue=f"the strategies '{name}' for the dependency '{dependency}' in {' and '.join(places)} are "
-                    f"one and have different options ({', '.join(differing)})",
+                    message=f"{shared} with different options ({', '.join(differing)}).",
                     resolution="give them the same options, or other names of dependencies",
                 )

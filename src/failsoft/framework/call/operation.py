@@ -26,7 +26,7 @@ from failsoft.framework.answer.result import Result
 from failsoft.framework.arguments.json_schema import JsonSchemaArguments
 from failsoft.framework.arguments.marks import Parameter
 from failsoft.framework.arguments.schemas import check_tool_name
-from failsoft.framework.arguments.signature import SignatureArguments, read_parameters
+from failsoft.framework.arguments.signature import SignatureArguments, check_annotations, read_parameters
 from failsoft.framework.call import CallContext
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import ConfigurationError
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
 
 P = ParamSpec("P", default=...)
-
-
 R_co = TypeVar("R_co", covariant=True, default=Any)
 """The return value of the handler; for an async one, the coroutine."""
 
@@ -92,6 +90,7 @@ class Operation(Generic[P, R_co]):
         **options: Unpack[Options],
     ) -> None:
         check_handler(function)
+        check_annotations(function)
         self.function = function
         self.attribute = function.__name__
         self.name = options.get("name") or function.__name__
@@ -118,16 +117,17 @@ class Operation(Generic[P, R_co]):
         self._hints = self._try_hints()
 
     def _check_options(self) -> None:
-        timeout: Any = self.timeout
-        is_number = isinstance(timeout, (int, float)) and not isinstance(timeout, bool)
-        if timeout is not None and not (is_number and timeout > 0):
-            msg = f"{self.function.__qualname__}: timeout is a number of seconds above 0, not {timeout!r}"
-            raise TypeError(msg)
-        if self.confirm not in (False, True, "when destructive"):
-            msg = f"{self.function.__qualname__}: confirm is True, False or 'when destructive', not {self.confirm!r}"
-            raise TypeError(msg)
-        if self.effects and self.read_only:
-            msg = f"{self.function.__qualname__} is read_only, so it has no effects to mark; remove effects=True"
+        problem, timeout = "", cast("Any", self.timeout)
+        number = str(timeout).removesuffix("s").strip() if isinstance(timeout, str) else ""
+        if timeout is not None and not (isinstance(timeout, (int, float)) and timeout is not True and timeout > 0):
+            meant = f"; did you mean timeout={number}?" if number.isdecimal() else ""
+            problem = f"timeout is a number of seconds above 0, not {timeout!r}{meant}"
+        elif self.confirm not in (False, True, "when destructive"):
+            problem = f"confirm is True, False or 'when destructive', not {self.confirm!r}"
+        elif self.effects and self.read_only:
+            problem = "it is read_only, so it has no effects to mark; remove effects=True"
+        if problem:
+            msg = f"{self.function.__qualname__}: {problem}"
             raise TypeError(msg)
 
     def __set_name__(self, owner: type, name: str) -> None:

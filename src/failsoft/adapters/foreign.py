@@ -15,6 +15,7 @@ from mcp.shared.exceptions import MCPError
 from failsoft.client.answers import from_json, to_json
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.answer.result import Result, schema_digest
+from failsoft.framework.arguments import Arguments
 from failsoft.framework.arguments.json_schema import JsonSchema, JsonSchemaArguments
 from failsoft.framework.arguments.signature import read_parameters
 from failsoft.framework.asking.waiting import standing_still
@@ -26,7 +27,6 @@ from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.time_limits import running_call
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import BadOutput
-from failsoft.framework.events import Arguments
 from failsoft.framework.safe.author_reports import logger
 from failsoft.server import telemetry
 from failsoft.server.protocol.caller import principal_of

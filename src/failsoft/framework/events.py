@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from failsoft.framework.safe.author_reports import logger, tell
 from failsoft.framework.state.backend import StoreFault
@@ -305,36 +305,3 @@ class Events:
             if error is not None and id(listener) not in self._broken:
                 self._broken.add(id(listener))
                 logger.opt(exception=error).error("An event listener failed; calls continue without it")
-
-
-class RunBudget(Protocol):
-    """The number of further runs allowed, shared by several calls; provided by `RetryBudget`."""
-
-    def count(self) -> None:
-        """Count a run that succeeded."""
-
-    async def withdraw(self) -> bool:
-        """Take a token for one further run; return whether there was one."""
-
-
-class Arguments(Protocol):
-    """The declared arguments of an operation, from a signature or a JSON Schema."""
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        """Their JSON Schema, an object."""
-
-    @property
-    def aliases(self) -> Mapping[str, str]:
-        """Other accepted names, and the names in the schema that they stand for."""
-
-    def validate(self, params: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return the arguments as the handler gets them.
-
-        Raises:
-            INVALID_PARAM: With all violations.
-        """
-
-    @property
-    def validate_beside(self) -> Callable[[Any, Any], Awaitable[dict[str, Any]]] | None:
-        """The same for a caller on an event loop, given what runs functions in threads; None where it is never slow."""

@@ -14,9 +14,9 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from failsoft.adapters.foreign import schema_arguments
+from failsoft.framework.arguments import Arguments
 from failsoft.framework.arguments.json_schema import JsonSchema
 from failsoft.framework.arguments.schemas import measured
-from failsoft.framework.events import Arguments
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.text import bounded, printable_lines
 from failsoft.recovery.recovery_file import read_table

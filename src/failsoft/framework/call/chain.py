@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 from failsoft.framework.asking import has_no_outcome
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import ConfigurationError, ToolError, ToolSystemError
-from failsoft.framework.events import RunBudget
 from failsoft.framework.safe.tracebacks import declaring_line
 from failsoft.framework.text import snake_case
 
@@ -24,6 +23,16 @@ Proceed: TypeAlias = Callable[[Call], Awaitable[Any]]
 
 Step: TypeAlias = Callable[[Call, Proceed], Awaitable[Any]]
 """`async def step(call, proceed)`: do something, `return await proceed(call)`, or return or raise without it."""
+
+
+class RunBudget(Protocol):
+    """The number of further runs allowed, shared by several calls; provided by `RetryBudget`."""
+
+    def count(self) -> None:
+        """Count a run that succeeded."""
+
+    async def withdraw(self) -> bool:
+        """Take a token for one further run; return whether there was one."""
 
 
 PLACES = (

@@ -33,10 +33,10 @@ from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.errors.corrections import check_options
 
 if TYPE_CHECKING:
+    from failsoft.framework.arguments import Arguments
     from failsoft.framework.call.bound import BoundOperation
     from failsoft.framework.call.chain import PlacedStrategy, RecoveryStrategy
     from failsoft.framework.call.toolset import BaseTool
-    from failsoft.framework.events import Arguments
 
 
 P = ParamSpec("P", default=...)

@@ -25,8 +25,8 @@ board = Board.create(Path(sys.argv[1]), slot=int(sys.argv[2]))
 board.numbers.new("mcp_tool_errors_total", ("shop", "pay", "outage", "UNAVAILABLE"))[0] = 3
 board.numbers.new("mcp_tool_inflight", ("shop", "pay"))[0] = 2
 board.gauges.append(lambda: [("mcp_connections", (), 5.0)])
+board.note_call({"code": "UNAVAILABLE", "worker": sys.argv[2]})
 board.beat(phase="ready", running="shop.pay")
-board.note_failure({"code": "UNAVAILABLE", "worker": sys.argv[2]})
 print("there", flush=True)
 input()
 """
@@ -131,20 +131,22 @@ def test_durations_have_one_sum_in_whichever_order_workers_are_retired() -> None
     assert list(sums) == [pytest.approx(0.6)]
 
 
-def test_the_last_200_failures_of_all_workers_are_kept_newest_first(tmp_path: Path, workers: list[Worker]) -> None:
+def test_the_last_200_calls_of_all_workers_are_kept_newest_first(tmp_path: Path, workers: list[Worker]) -> None:
     assert len(workers) == 2
     board = Board.create(tmp_path, slot=2)
     for number in range(250):
-        board.note_failure({"number": number})
-    found = Boards(tmp_path).failures()
+        board.note_call({"number": number})
+    board.show_calls()
+    found = Boards(tmp_path).calls()
     assert [record["number"] for record in found] == list(range(249, 49, -1))
 
 
-def test_long_values_of_a_failure_are_cut(tmp_path: Path) -> None:
+def test_long_values_of_a_call_are_cut(tmp_path: Path) -> None:
     board = Board.create(tmp_path, slot=0)
-    board.note_failure({"message": "é" * 5_000, "number": 1, "path": tmp_path})
-    board.note_failure({f"{number}": "x" * 5_000 for number in range(100)})
-    [record] = Boards(tmp_path).failures()
+    board.note_call({"message": "é" * 5_000, "number": 1, "path": tmp_path})
+    board.note_call({f"{number}": "x" * 5_000 for number in range(100)})
+    board.show_calls()
+    [record] = Boards(tmp_path).calls()
     assert len(record["message"]) == 100
     assert record["number"] == 1
 
@@ -153,8 +155,9 @@ def test_torn_records_are_passed_over(tmp_path: Path) -> None:
     board = Board.create(tmp_path, slot=0)
     board.gauges.append(lambda: [("mcp_connections", (), 5.0)])
     board.beat(phase="ready")
-    board.note_failure({"number": 1})
-    board.note_failure({"number": 2})
+    board.note_call({"number": 1})
+    board.note_call({"number": 2})
+    board.show_calls()
     whole = board.file.read_bytes() if board.file else b""
     for number in (1, 2):
         at = whole.index(b'"number": %d' % number)
@@ -162,7 +165,7 @@ def test_torn_records_are_passed_over(tmp_path: Path) -> None:
             with board.file.open("r+b") as file:  # type: ignore[union-attr]
                 file.seek(at)
                 file.write(b"?")
-    assert Boards(tmp_path).failures() == [{"number": 2}]
+    assert Boards(tmp_path).calls() == [{"number": 2}]
 
 
 def test_a_board_that_is_still_being_made_is_passed_over(tmp_path: Path) -> None:
@@ -191,14 +194,14 @@ def test_more_gauges_than_a_board_has_room_for_are_left_out(tmp_path: Path) -> N
 
 def test_a_process_alone_has_its_board_in_memory() -> None:
     assert in_use() is None
-    assert Boards().workers() == Boards().failures() == []
+    assert Boards().workers() == Boards().calls() == []
     board = Board.create(None, slot=0)
     use_board(board)
     board.beat(phase="ready")
-    board.note_failure({"number": 1})
+    board.note_call({"number": 1})
     board.numbers.new(*ERRORS)[0] = 4
     [worker] = Boards().workers()
     assert (worker.pid, worker.phase, worker.is_alive) == (os.getpid(), "ready", True)
-    assert Boards().failures() == [{"number": 1}]
+    assert Boards().calls() == [{"number": 1}]
     assert [Row(row.name, row.labels, list(row.values)) for row in Boards().rows()] == [Row(*ERRORS, [4.0])]
     Boards().retire(0)

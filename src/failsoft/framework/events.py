@@ -12,6 +12,7 @@ from failsoft.framework.state.backend import StoreFault
 __all__ = [
     "AttemptEvent",
     "AuditEvent",
+    "CallEvent",
     "CircuitEvent",
     "CircuitStateName",
     "EffectEvent",
@@ -42,6 +43,40 @@ RecoveryOutcome: TypeAlias = Literal["recovered", "failed", "skipped"]
 StepResult: TypeAlias = Literal["followed_ok", "followed_failed", "ignored"]
 """What became of the next step that a failure named."""
 Outcome: TypeAlias = Literal["ok", "replayed", "recovered", "degraded", "error", "rejected", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallEvent:
+    """A call failed, or was recovered.
+
+    Args:
+        tool: The toolset.
+        operation: The MCP tool name.
+        request_id: The id of the request.
+        outcome: `error`, `rejected`, `replayed`, `recovered` or `degraded`.
+        code: The code of the failure, or of the error that was recovered from; empty if a value was replayed.
+        category: That of the code.
+        effect: What the failure says that was changed; empty for a recovered call.
+        duration_s: How long it took, in seconds.
+        attempts: How often the handler ran.
+        strategy: What recovered it; empty for a failure.
+        error_id: That of the failure; empty for a recovered call.
+        place: `file:line in function` of the author's innermost frame, if an exception of another library or a defect
+            is the cause; else empty.
+    """
+
+    tool: str
+    operation: str
+    request_id: str
+    outcome: Outcome
+    code: str
+    category: str
+    effect: str
+    duration_s: float
+    attempts: int
+    strategy: str
+    error_id: str
+    place: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,7 +281,8 @@ class RefusalEvent:
 
 
 Event: TypeAlias = (
-    AttemptEvent
+    CallEvent
+    | AttemptEvent
     | RecoveryEvent
     | CircuitEvent
     | IdempotencyEvent

@@ -1,4 +1,4 @@
-"""The board of a worker: a file of fixed size with heartbeat, numbers, gauges and failures, read by every other."""
+"""The board of a worker: a file of fixed size with heartbeat, numbers, gauges and last calls, read by every other."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import mmap
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,11 +20,11 @@ from failsoft.metrics.values import Numbers, Row, RowLog, added, read, write
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
-_FAILURES, _FAILURE_BYTES = 200, 2_048
+_CALLS, _CALL_BYTES = 200, 2_048
 _HEAD, _STATUS, _NAMES, _CELLS, _GAUGES = 64, 4_032, 2 << 20, 2 << 20, 256 << 10
-"""Bytes of the parts, in this order, with the failures last: room for about 7,000 operations."""
-_SIZE = _HEAD + _STATUS + _NAMES + _CELLS + _GAUGES + _FAILURES * _FAILURE_BYTES
-_PID, _SLOT, _BEAT, _FAILED = range(4)
+"""Bytes of the parts, in this order, with the calls last: room for about 7,000 operations."""
+_SIZE = _HEAD + _STATUS + _NAMES + _CELLS + _GAUGES + _CALLS * _CALL_BYTES
+_PID, _SLOT, _BEAT, _NOTED = range(4)
 """The numbers of the head: of 8 bytes each, so that none is ever half written."""
 _SUFFIX, _RETIRED = ".board", "retired.json"
 _ATTEMPTS = 3
@@ -41,6 +42,7 @@ class Board:
         self._held = lock
         self._status, self._gauges_at = "", 0
         self._writing = threading.Lock()
+        self._noted: deque[dict[str, Any]] = deque(maxlen=_CALLS)
         self.file = file
         self.numbers = Numbers() if file is None else Numbers(self.parts.names, self.parts.cells)
         self.gauges: list[Callable[[], Iterable[Gauge]]] = []
@@ -76,6 +78,7 @@ class Board:
             phase: That of the server.
             running: The operation that keeps the event loop from running, if there is one.
         """
+        self.show_calls()
         with self._writing:
             self._tell(phase, running)
             self.parts.head[_BEAT] = now = time.monotonic_ns()
@@ -90,19 +93,24 @@ class Board:
             phase, _ = json.loads(self._status or '["", ""]')
             self._tell(phase, operation)
 
-    def note_failure(self, record: dict[str, Any]) -> None:
-        """Keep the facts about a failed call, in place of the oldest; values that do not fit are cut."""
-        entry = {"at": time.time(), "record": record}
-        text = json.dumps(entry, default=str, ensure_ascii=False).encode(errors="replace")
-        if len(text) > _FAILURE_BYTES - 8:
-            entry["record"] = {key: _cut(value) for key, value in record.items()}
-            text = json.dumps(entry, default=str).encode()
-        if len(text) > _FAILURE_BYTES - 8:
-            return
+    def note_call(self, record: dict[str, Any]) -> None:
+        """Keep the facts about a failed or recovered call, the newest 200; the next beat shows them."""
+        self._noted.append({"at": time.time_ns(), "record": record})
+
+    def show_calls(self) -> None:
+        """Write the noted calls, each in place of the oldest; values that do not fit are cut."""
         with self._writing:
-            number = self.parts.head[_FAILED]
-            write(self.parts.failure(number % _FAILURES), text)
-            self.parts.head[_FAILED] = number + 1
+            while self._noted:
+                text = json.dumps(entry := self._noted.popleft(), default=str, ensure_ascii=False).encode(
+                    errors="replace"
+                )
+                if len(text) > _CALL_BYTES - 8:
+                    entry["record"] = {key: _cut(value) for key, value in entry["record"].items()}
+                    text = json.dumps(entry, default=str).encode()
+                if len(text) <= _CALL_BYTES - 8:
+                    number = self.parts.head[_NOTED]
+                    write(self.parts.call(number % _CALLS), text)
+                    self.parts.head[_NOTED] = number + 1
 
     def _tell(self, phase: str, running: str) -> None:
         status = json.dumps([phase[:100], running[:300]])
@@ -149,12 +157,14 @@ class Boards:
         with self._lock:
             return sorted((seen.facts() for seen in self._boards()), key=lambda found: (found.slot, found.pid))
 
-    def failures(self) -> list[dict[str, Any]]:
-        """Return the last failures of all processes, newest first, at most 200."""
+    def calls(self) -> list[dict[str, Any]]:
+        """Return the last failed and recovered calls of all processes, newest first, at most 200."""
+        if _in_use is not None:
+            _in_use.show_calls()
         with self._lock:
-            found = [entry for seen in self._boards() for entry in seen.failures()]
+            found = [entry for seen in self._boards() for entry in seen.calls()]
         found.sort(key=lambda entry: entry["at"], reverse=True)
-        return [entry["record"] for entry in found[:_FAILURES]]
+        return [entry["record"] for entry in found[:_CALLS]]
 
     def rows(self, *, others: bool = False) -> list[Row]:
         """Return what all processes counted, dead ones included, and what living ones have now.
@@ -262,9 +272,9 @@ class _Seen:
             self._gauges = [(name, tuple(labels), value) for name, labels, value in found]
         return self._gauges
 
-    def failures(self) -> Iterator[dict[str, Any]]:
-        for number in range(min(self._parts.head[_FAILED], _FAILURES)):
-            if text := read(self._parts.failure(number)):
+    def calls(self) -> Iterator[dict[str, Any]]:
+        for number in range(min(self._parts.head[_NOTED], _CALLS)):
+            if text := read(self._parts.call(number)):
                 yield json.loads(text)
 
 
@@ -274,14 +284,14 @@ class _Parts:
     def __init__(self, memory: mmap.mmap) -> None:
         parts: list[memoryview[int]] = []
         begin = 0
-        for size in (_HEAD, _STATUS, _NAMES, _CELLS, _GAUGES, _FAILURES * _FAILURE_BYTES):
+        for size in (_HEAD, _STATUS, _NAMES, _CELLS, _GAUGES, _CALLS * _CALL_BYTES):
             parts.append(memoryview(memory)[begin : begin + size])
             begin += size
-        head, self.status, self.names, cells, self.gauges, self._failures = parts
+        head, self.status, self.names, cells, self.gauges, self._calls = parts
         self.head, self.cells = head.cast("q"), cells.cast("d")
 
-    def failure(self, number: int) -> memoryview:
-        return self._failures[number * _FAILURE_BYTES : (number + 1) * _FAILURE_BYTES]
+    def call(self, number: int) -> memoryview:
+        return self._calls[number * _CALL_BYTES : (number + 1) * _CALL_BYTES]
 
 
 _in_use: Board | None = None

@@ -22,16 +22,17 @@ from failsoft.framework.call.time_limits import deadline, inherit, inherited_dea
 from failsoft.framework.clock import new_id
 from failsoft.framework.errors import ConfigurationError, UnknownTool
 from failsoft.framework.errors.unknown_tools import Offered, unknown_tool
-from failsoft.framework.events import AttemptEvent
+from failsoft.framework.events import AttemptEvent, CallEvent
 from failsoft.framework.recorders import guarded
 from failsoft.framework.safe.author_reports import tell
+from failsoft.framework.safe.tracebacks import author_line
 
 if TYPE_CHECKING:
     from failsoft.framework.answer.failure import Failure
     from failsoft.framework.answer.response import Failed, Success
     from failsoft.framework.call.chain import RecoveryEngine
     from failsoft.framework.call.toolset import BaseTool
-    from failsoft.framework.events import AttemptResult
+    from failsoft.framework.events import AttemptResult, Outcome
     from failsoft.framework.recorders import OperationMetrics
 
 
@@ -261,10 +262,29 @@ class BoundOperation(Generic[P, R_co]):
         )
         self.events.publish(event)
 
-    def alert(self, failure: Failure) -> None:
-        """Pass a critical failure to the alert sinks, asynchronously."""
-        if failure.exception.critical and not failure.recoverable and self.tool.runtime.alerts is not None:
-            self.tool.runtime.alerts.dispatch(failure)
+    def publish_end(self, call: Call, outcome: Outcome, duration_s: float, failure: Failure | None = None) -> None:
+        """Publish that a call failed, or was recovered; a critical failure goes to the alert sinks, too."""
+        alerts, receipt = self.tool.runtime.alerts, call.told.receipt
+        if failure is not None and alerts is not None and failure.exception.critical and not failure.recoverable:
+            alerts.dispatch(failure)
+        if not self.events.wants(CallEvent):
+            return
+        error = call.error if failure is None else failure.exception
+        event = CallEvent(
+            tool=call.tool,
+            operation=call.operation,
+            request_id=call.request_id,
+            outcome=outcome,
+            code="" if error is None else error.code,
+            category="" if error is None else error.category,
+            effect="" if failure is None else failure.effect,
+            duration_s=duration_s,
+            attempts=call.attempt,
+            strategy="" if failure is not None or receipt is None else receipt.strategy,
+            error_id="" if failure is None else failure.error_id,
+            place="" if failure is None or failure.exception.__cause__ is None else author_line(failure.exception),
+        )
+        self.events.publish(event)
 
 
 class Toolbox:

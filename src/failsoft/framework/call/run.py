@@ -77,8 +77,11 @@ async def observe(call: Call, proceed: Proceed) -> Success[Any] | Failed:
         recent.succeeded(known)
     duration_s = response.metadata.execution_time_ms / 1000
     receipt = call.told.receipt
-    metrics.finished("ok" if receipt is None else _outcome(call, receipt), duration_s)
+    outcome = "ok" if receipt is None else _outcome(call, receipt)
+    metrics.finished(outcome, duration_s)
     logs.log_finished(call, duration_s)
+    if receipt is not None:
+        tell(bound.publish_end, call, outcome, duration_s)
     if call.error is not None:
         call.forget_errors()
     return response
@@ -162,8 +165,7 @@ async def invoke(call: Call) -> Any:
 
 async def _run_given(handler: Callable[..., Any], call: Call) -> Any:
     """Run a handler that was passed with the call: without parameters, or with the call's arguments."""
-    takes_arguments = bool(inspect.signature(handler).parameters)
-    arguments = call.arguments if takes_arguments else {}
+    arguments = call.arguments if inspect.signature(handler).parameters else {}
     if inspect.iscoroutinefunction(handler):
         return await handler(**arguments)
     return await _run_in_thread(call, lambda: handler(**arguments))
@@ -286,8 +288,7 @@ async def _failed(call: Call, error: ToolError, known: Begun | None) -> Failed:
             if is_real_cancellation(broken):
                 raise
             logs.log_broken(call, "A toolset's on_failure failed", broken, level="ERROR")
-        audit = call.bound.audit
-        if audit is not None:
+        if (audit := call.bound.audit) is not None:
             failure = await recorded(call, failure, audit, duration_s)
             duration_s = time.perf_counter() - call.started_at
     except BaseException:
@@ -318,8 +319,7 @@ def _failed_response(call: Call, failure: Failure, duration_s: float) -> Failed:
     bound.metrics.finished(outcome, duration_s)
     bound.metrics.failed(failure.category, failure.code)
     tell(logs.log_failed, call, failure, duration_s)
-    if bound.tool.runtime.alerts is not None:
-        tell(bound.alert, failure)
+    tell(bound.publish_end, call, outcome, duration_s, failure)
     call.forget_errors()
     metadata = Metadata(int(duration_s * 1_000_000) / 1000, warnings=[*call.told.warnings])
     response = Failed(False, None, failure, metadata, (), bound.wire)  # noqa: FBT003 - positional: half the cost

@@ -42,7 +42,8 @@ def test_a_program_that_does_not_exist_is_a_configuration_error() -> None:
     assert "no-such-program-of-failsoft" in done.stderr
 
 
-def test_an_upstream_that_cannot_be_started_beside_one_that_can_is_in_the_log_with_the_reason(tmp_path):
+def test_an_upstream_that_cannot_be_started_beside_one_that_can_is_in_the_log_with_the_reason(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAILSOFT_TIMEOUT", "5")
     servers = {"here": {"command": PYTHON, "args": [str(HOSTILE)]}, "gone": {"command": "/nonexistent/server"}}
     file = tmp_path / "mcp.json"
     file.write_text(json.dumps({"mcpServers": servers}))
@@ -52,6 +53,7 @@ def test_an_upstream_that_cannot_be_started_beside_one_that_can_is_in_the_log_wi
     assert line["level"] == "WARNING"
     assert line["reason"].startswith("FileNotFoundError")
     assert done.returncode == 0
+    assert "did you mean FAILSOFT_DEFAULT_TIMEOUT_S?" in done.stderr
 
 
 LISTS = (

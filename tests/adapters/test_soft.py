@@ -197,6 +197,19 @@ async def test_other_tools_of_the_server_stay_as_they_are(library):
     assert "anyOf" not in listed.output_schema
 
 
+async def test_outside_of_a_server_a_tool_runs_as_its_library_runs_it(of_fastmcp):
+    def halve(number: int) -> float:
+        """Halve."""
+        return 1 / number
+
+    server = of_fastmcp.make()
+    server.tool()(failsoft.soft(read_only=True)(halve))
+    tool = await server.get_tool("halve")
+    assert (await tool.run({"number": 2})).structured_content == {"result": 0.5}
+    with pytest.raises(ZeroDivisionError):
+        await tool.run({"number": 0})
+
+
 def add(a: int) -> int:
     """Add."""
     return a

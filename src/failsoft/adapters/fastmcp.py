@@ -188,7 +188,11 @@ class _SoftTool(FunctionTool):
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
         """Run the tool, and return its failure as a result with `isError`."""
-        bare, context = super().run, get_context()
+        bare = super().run
+        try:
+            context = get_context()
+        except RuntimeError:  # no server runs it
+            return await bare(arguments)
         request: Any = getattr(context, "request_context", None)
         if is_run_of(request):
             return await bare(arguments)

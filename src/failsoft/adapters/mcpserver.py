@@ -136,10 +136,9 @@ class _SoftTool(Tool):
 
     async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:  # noqa: FBT001, FBT002 - the SDK's signature
         """Run the tool, and return its failure as a result with `isError`."""
-        bare = super().run
-        if not convert_result or is_run_of(context._request_context):  # noqa: SLF001 - the property raises without one
+        bare, server = super().run, context._mcp_server  # noqa: SLF001 - the property raises without one
+        if not convert_result or server is None or is_run_of(context._request_context):  # noqa: SLF001 - as above
             return await bare(arguments, context, convert_result)
-        server = context.mcp_server
         declaration: Any = declaration_of(self.fn)
         tools = soft_tools(server, declaration, log=_LOG, made=_unchanged)
         verifier = server._tool_manager.get_tool(declaration.verify_with or "")  # noqa: SLF001 - the public list builds every tool anew

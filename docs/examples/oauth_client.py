@@ -8,7 +8,12 @@ from mcp import Client
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
+from mcp.shared.auth import (
+    AuthorizationCodeResult,
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthToken,
+)
 
 RESOURCE = os.environ["RESOURCE"]  # http://127.0.0.1:8321/mcp
 ISSUER = os.environ["ISSUER"]
@@ -16,7 +21,7 @@ ISSUER = os.environ["ISSUER"]
 
 # --8<-- [start:call]
 class Kept:
-    """Keeps tokens while the program runs; a file of mode 0600, or a keyring, keeps them for longer."""
+    """Keeps tokens while the program runs; a keyring keeps them for longer."""
 
     tokens: OAuthToken | None = None
     client: OAuthClientInformationFull | None = None
@@ -51,10 +56,16 @@ async def as_a_person() -> None:
     async def page(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         request = await reader.readuntil(b"\r\n\r\n")
         query = parse_qs(urlsplit(request.split()[1].decode()).query)
-        writer.write(b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nYou may close this page.")
+        writer.write(
+            b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nYou may close this page."
+        )
         await writer.drain()
         writer.close()
-        came_back.set_result(AuthorizationCodeResult(**{name: query[name][0] for name in ("code", "state", "iss")}))
+        came_back.set_result(
+            AuthorizationCodeResult(
+                **{name: query[name][0] for name in ("code", "state", "iss")}
+            )
+        )
 
     async def log_in(address: str) -> None:
         await asyncio.to_thread(webbrowser.open, address)
@@ -64,7 +75,9 @@ async def as_a_person() -> None:
 
     async with await asyncio.start_server(page, "127.0.0.1", 0) as server:
         here = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
-        metadata = OAuthClientMetadata(client_name="shelf", redirect_uris=[here], scope="tools")
+        metadata = OAuthClientMetadata(
+            client_name="shelf", redirect_uris=[here], scope="tools"
+        )
         await call(OAuthClientProvider(RESOURCE, metadata, Kept(), log_in, code))
 
 
@@ -72,7 +85,11 @@ async def as_a_person() -> None:
 # --8<-- [start:machine]
 async def as_a_machine() -> None:
     secret = os.environ["CLIENT_SECRET"]
-    await call(ClientCredentialsOAuthProvider(RESOURCE, Kept(), "machine", secret, scope="tools", issuer=ISSUER))
+    await call(
+        ClientCredentialsOAuthProvider(
+            RESOURCE, Kept(), "machine", secret, scope="tools", issuer=ISSUER
+        )
+    )
 
 
 # --8<-- [end:machine]

@@ -14,7 +14,9 @@ serve(
     transport="http",
     port=int(os.environ.get("PORT", "8321")),
     on_ready=print,
-    token_verifier=JwtVerifier(issuer=ISSUER, audience=RESOURCE, jwks_uri=f"{ISSUER}/jwks"),
+    token_verifier=JwtVerifier(
+        issuer=ISSUER, audience=RESOURCE, jwks_uri=f"{ISSUER}/jwks"
+    ),
     auth=AuthSettings.model_validate(
         {
             "issuer_url": ISSUER,

@@ -6,6 +6,7 @@ import asyncio
 import copy
 import json
 import math
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from hypothesis import given, settings, strategies as st
 
 from failsoft import BadOutput, Timeout, ToolError, Unavailable
 from failsoft.client import Client
+from tests.client.hostile_server import INITIALIZED, TOOL
 from tests.doors import bounded, error_in, failure_in, fault_from, message_of, read_answer
 from tests.thorough import examples
 
@@ -138,6 +140,38 @@ async def test_a_server_that_asks_and_reads_no_answer_fills_no_memory() -> None:
     assert waiting < 2_000
 
 
+async def test_an_http_server_that_asks_and_takes_no_answer_fills_no_memory() -> None:
+    ends = asyncio.Event()
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = re.search(rb"(?i)content-length: (\d+)", head)
+        message = json.loads(await reader.readexactly(int(length[1]))) if length else {}
+        number, method = message.get("id"), message.get("method")
+        if method == "tools/call":
+            asked = [{"jsonrpc": "2.0", "id": f"q{count}", "method": "roots/list"} for count in range(4_000)]
+            result = {"jsonrpc": "2.0", "id": number, "result": {"content": [{"type": "text", "text": "done"}]}}
+            events = "".join(f"data: {json.dumps(item)}\n\n" for item in [*asked, result])
+            writer.write(http("200 OK", events, **STREAM))
+        elif method in LEGACY:
+            body = json.dumps({"jsonrpc": "2.0", "id": number, "result": LEGACY[method]})
+            writer.write(http("200 OK", body, content_type="application/json"))
+        elif number is not None:
+            await ends.wait()
+        else:
+            writer.write(http("202 x" if message else "405 x"))
+        writer.close()
+
+    server = await asyncio.start_server(talk, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
+    async with server, asyncio.timeout(BOUND_S), Client(url, mode="legacy") as client:
+        await client.tools()
+        assert await client.call("work", timeout_s=BOUND_S) == "done"
+        waiting = len(asyncio.all_tasks())
+        ends.set()
+    assert waiting < 2_000
+
+
 async def test_a_list_of_tools_without_end_is_refused() -> None:
     async with asyncio.timeout(BOUND_S), Client([sys.executable, SERVER, "endless"], mode="legacy") as client:
         with pytest.raises(BadOutput) as refused:
@@ -157,6 +191,7 @@ def http(status: str, body: str = "", **headers: str) -> bytes:
     return "\r\n".join([f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *named, "", body]).encode()
 
 
+LEGACY: dict[str, Any] = {"initialize": INITIALIZED, "tools/list": {"tools": [TOOL]}}
 STREAM = {"content_type": "text/event-stream"}
 BODIES = {
     "no HTTP": b"\x00\x01nonsense\r\n\r\n",

@@ -11,10 +11,13 @@ from typing import Any
 import anyio.lowlevel
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._context_streams import ContextReceiveStream
+from mcp.shared.message import SessionMessage
 
 from failsoft.client.broken_lists import readable_body, readable_events, shortened_event, shortened_list
 from failsoft.client.faults import fault_data
 from failsoft.client.messages import beside_the_loop, error_message, too_many_values
+from failsoft.client.questions import Unanswered
 
 _CONNECT_S = 10.0
 _KEPT_HEADERS = ("retry-after", "x-ratelimit-remaining", "x-ratelimit-reset", "ratelimit-reset", "ratelimit-remaining")
@@ -37,15 +40,32 @@ async def http_streams(url: str, *, headers: Mapping[str, str], limit_bytes: int
         headers: Headers of every request.
         limit_bytes: The largest body, and the largest event, that is read, decoded.
     """
-    transport = _Bounded(httpx2.AsyncHTTPTransport(), limit_bytes)
+    asked = Unanswered()
+    transport = _Bounded(httpx2.AsyncHTTPTransport(), limit_bytes, asked)
     timeout = httpx2.Timeout(None, connect=_CONNECT_S)
     async with (
         httpx2.AsyncClient(
             transport=transport, headers=dict(headers), timeout=timeout, follow_redirects=True
         ) as client,
-        streamable_http_client(url, http_client=client, max_sse_event_size=None) as streams,
+        streamable_http_client(url, http_client=client, max_sse_event_size=None) as (incoming, outgoing),
     ):
-        yield streams
+        yield _Incoming(incoming, asked), outgoing
+
+
+class _Incoming(ContextReceiveStream[SessionMessage | Exception]):
+    """The messages of a server; of its questions, as long as few wait to be answered."""
+
+    __slots__ = ("_asked",)
+
+    def __init__(self, stream: ContextReceiveStream[SessionMessage | Exception], asked: Unanswered) -> None:
+        super().__init__(stream._inner)  # noqa: SLF001 - of the same class
+        self._asked = asked
+
+    async def receive(self) -> SessionMessage | Exception:
+        """Return the next message."""
+        while not self._asked.admits(item := await super().receive()):
+            pass
+        return item
 
 
 class _Bounded(httpx2.AsyncBaseTransport):
@@ -55,19 +75,24 @@ class _Bounded(httpx2.AsyncBaseTransport):
     host count as failed: they would take headers with credentials along.
     """
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, limit_bytes: int) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, limit_bytes: int, asked: Unanswered) -> None:
         self._inner = inner
         self._limit = limit_bytes
+        self._asked = asked
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send the request and return its response, or an error in the place of its answer."""
-        request_id = _id_of(request)
+        message = _message_in(request)
+        request_id = message.get("id") if "method" in message else None
         try:
             response = await self._inner.handle_async_request(request)
         except httpx2.RemoteProtocolError as error:
             if request_id is None or str(error).startswith(_HUNG_UP):
                 raise
             return _in_place(request, request_id, fault_data("malformed"))
+        finally:
+            if "method" not in message:
+                self._asked.answered(message.get("id"))
         response.request = request
         if response.has_redirect_location and _is_same_origin(request, response):
             await response.aclose()
@@ -214,15 +239,15 @@ def _is_list(request: httpx2.Request) -> bool:
     return False
 
 
-def _id_of(request: httpx2.Request) -> Any:
-    """Return the JSON-RPC id of a request's body, or None for a notification or anything else."""
+def _message_in(request: httpx2.Request) -> Mapping[str, Any]:
+    """Return the JSON-RPC message that a request sends; an empty one where it sends none."""
     if request.method != "POST":
-        return None
+        return {}
     try:
         tree = json.loads(request.content)
     except (ValueError, httpx2.RequestNotRead):
-        return None
-    return tree.get("id") if isinstance(tree, Mapping) and "method" in tree else None
+        return {}
+    return tree if isinstance(tree, Mapping) else {}
 
 
 def _is_json_rpc_error(body: bytes) -> bool:

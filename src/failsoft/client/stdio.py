@@ -20,6 +20,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCRequest
 
 from failsoft.client.messages import LineReader, beside_the_loop, message_of
+from failsoft.client.questions import Unanswered
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.text import bounded
 
@@ -31,10 +32,6 @@ _ERROR_LINES = 20
 _LINE_BYTES = 4_000
 _LINES_AT_ONCE = 64
 _LARGE_CHUNK_BYTES = 32_768
-_ASKED_BYTES_AT_MOST = 8_000_000
-"""What a server may have asked that is not answered yet; further questions are dropped."""
-_TASK_BYTES = 5_000
-"""What a waiting question takes beside its content."""
 _WATCH = 'read -r _; sleep 1; kill -s TERM -- "-$1"; sleep 2; kill -s KILL -- "-$1"'
 
 
@@ -69,7 +66,7 @@ async def stdio_streams(
         start_new_session=True,
     )
     closed = closed or anyio.Event()
-    asked = _Asked()
+    asked = Unanswered()
     to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, from_us = anyio.create_memory_object_stream[SessionMessage](0)
     try:
@@ -101,7 +98,7 @@ async def _read_the_rest(process: Process, reading: anyio.CancelScope) -> None:
 
 
 async def _read(
-    process: Process, to_us: Any, limit_bytes: int, closed: anyio.Event, reading: anyio.CancelScope, asked: _Asked
+    process: Process, to_us: Any, limit_bytes: int, closed: anyio.Event, reading: anyio.CancelScope, asked: Unanswered
 ) -> None:
     reader, without_message = LineReader(limit_bytes=limit_bytes), 0
     read = partial(message_of, limit_bytes=limit_bytes)
@@ -111,7 +108,7 @@ async def _read(
                 async for chunk in process.stdout:  # type: ignore[union-attr]  # opened as a pipe
                     for line in reader.feed(chunk):
                         message = await beside_the_loop(read, line) if isinstance(line, bytes) else line
-                        if message is not None and asked.admits(message, line):
+                        if message is not None and asked.admits(message):
                             await to_us.send(message)
                             continue
                         without_message += 1
@@ -123,36 +120,7 @@ async def _read(
         closed.set()
 
 
-class _Asked:
-    """The questions of a server that wait to be answered: each is a task, whose answer it may never read."""
-
-    def __init__(self) -> None:
-        self._sizes: dict[str | int, list[int]] = {}
-        self._bytes = 0
-
-    def admits(self, message: SessionMessage, line: Any) -> bool:
-        """Return whether a message is passed on; of questions, as long as few wait."""
-        if not isinstance(message.message, JSONRPCRequest):
-            return True
-        size = len(line) + _TASK_BYTES
-        if self._bytes + size > _ASKED_BYTES_AT_MOST:
-            logger.debug("A question of a server was dropped: it asks faster than it reads answers")
-            return False
-        self._sizes.setdefault(message.message.id, []).append(size)
-        self._bytes += size
-        return True
-
-    def answered(self, message: SessionMessage) -> None:
-        """Forget a question, if this is its answer."""
-        number = getattr(message.message, "id", None)
-        if number in self._sizes and not isinstance(message.message, JSONRPCRequest):
-            sizes = self._sizes[number]
-            self._bytes -= sizes.pop()
-            if not sizes:
-                del self._sizes[number]
-
-
-async def _write(process: Process, from_us: Any, closed: anyio.Event, asked: _Asked) -> None:
+async def _write(process: Process, from_us: Any, closed: anyio.Event, asked: Unanswered) -> None:
     try:
         async for item in from_us:
             batch = [item]
@@ -161,7 +129,8 @@ async def _write(process: Process, from_us: Any, closed: anyio.Event, asked: _As
                     batch.append(from_us.receive_nowait())
             await process.stdin.send(b"".join(map(_line, batch)))  # type: ignore[union-attr]  # opened as a pipe
             for sent in batch:
-                asked.answered(sent)
+                if not isinstance(sent.message, JSONRPCRequest):
+                    asked.answered(getattr(sent.message, "id", None))
     except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
         closed.set()
 

@@ -214,6 +214,8 @@ async def _called(client: Client, name: str, drawn: Grammar, found: Found) -> No
         said = f"{code} {error.error.message}"
     except TimeoutError:
         said = code = "no answer"
+    except RuntimeError:  # the SDK's word for a result that its client does not take for one of the output schema
+        said = code = "refused by the client"
     found.counts[f"proxy: {code}"] += 1
     is_typed = "not running at the moment" in said  # of a tool that may exist
     if code in {*OWN_FAULTS, "no answer", "0"} or (code == "-32603" and not is_typed):

@@ -28,6 +28,7 @@ AXE = _FETCHED / "node_modules" / "axe-core" / "axe.min.js"
 
 DESKTOP, PHONE = 1400, 390
 VIEWS = tuple((width, scheme) for width in (DESKTOP, PHONE) for scheme in ("light", "dark"))
+_AS_ROOT = ["--no-sandbox", "--disable-dev-shm-usage"]  # in a container, whose shared memory is small
 _SCHEMES = {"light": "default", "dark": "slate"}
 _AXE = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations.map(
     ({id, help, nodes}) => `${id}: ${help}: ${nodes.length} times, first ${nodes[0].target.join(" ")}`)"""
@@ -97,7 +98,7 @@ def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        started = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=_AS_ROOT)
         try:
             yield started
         finally:
@@ -128,8 +129,8 @@ def main() -> int:
         print(f"broken link on {link}", flush=True)
     pages = options.pages or addresses(options.site)
     with served(options.site) as base, browser() as chromium:
-        tab = chromium.new_page()
         for page in pages:
+            tab = chromium.new_page()
             tab.goto(base + page.lstrip("/"), wait_until="networkidle")
             for finding in findings(tab):
                 count += 1
@@ -139,6 +140,7 @@ def main() -> int:
                 tab.emulate_media(color_scheme=scheme)
                 name = page.strip("/").replace("/", "-") or "home"
                 tab.screenshot(path=options.pictures / f"{name}-{width}-{scheme}.png")
+            tab.close()
     print(f"{count} findings on {len(pages)} pages, {len(VIEWS)} views each")
     return 1 if count else 0
 

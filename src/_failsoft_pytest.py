@@ -68,7 +68,7 @@ def pytest_runtest_makereport(
 
 @pytest.fixture
 def failsoft_reports() -> Iterator[list[Report]]:
-    """The crashes and mistakes of the running test so far; a test that asks for them does not fail by a mistake."""
+    """What was reported in the running test so far; a test that asks for this does not fail by a mistake."""
     from failsoft.testing import watch_reports  # noqa: PLC0415 - see above
 
     found: list[Report] = []

@@ -41,7 +41,8 @@ def lint(
 
     Every operation is made to fail in every known way, without running its handler. Each failure must name its cause
     and a next step that exists among the tools; none may name a command, an address or a path. The source is searched
-    for errors that are raised with unknown or missing fields, or with a next step that does not exist.
+    for errors that are raised with unknown or missing fields, or with a next step that does not exist. A parameter
+    without an annotation, which an import refuses, is a finding.
 
     With --strict, check also what a model reads before a call: titles, descriptions of at most 60 words without
     docstring sections, a description for each parameter, complete annotations. For a server given by --url, check its

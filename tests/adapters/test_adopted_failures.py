@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sqlite3
 from typing import Any
 
 import pytest
@@ -54,6 +55,20 @@ def add_tools(tool: Any, tool_error: type[Exception]) -> None:
     def says_json() -> CallToolResult:
         """Return facts as JSON, and that it failed."""
         return CallToolResult(content=[TextContent(type="text", text=json.dumps(STOCK))], is_error=True)
+
+
+async def test_the_reason_of_a_known_exception_is_told_once():
+    library = FastMCPServer()
+    server = library.make({"runtime": fresh_runtime()})
+
+    @server.tool(annotations=ToolAnnotations(read_only_hint=True))
+    def query(statement: str) -> str:
+        """Run a statement."""
+        return str(sqlite3.connect(":memory:").execute(statement))
+
+    async with library.connected(server) as (call, _):
+        error = (await call("query", {"statement": "selec 1"})).structured_content["error"]
+    assert error["message"].count("syntax error") == 1
 
 
 def add_more_tools(tool: Any, tool_error: type[Exception]) -> None:

@@ -270,7 +270,7 @@ def shown(raised: BaseException, text: str, call: Call) -> ToolError:
         told = from_raised(text, raised)
         told.details, told.operator_hint, told.__cause__ = error.details, error.operator_hint, raised
         return told
-    elif text not in message:
+    elif text not in message and as_quotation(text) not in message:
         message = f"{message} It said: {quoted(text, has_host_paths=True)}."
         if isinstance(error, UnknownError):
             error.actor = "caller"  # type: ignore[misc]  # of this failure: the text may well be about the arguments

@@ -26,9 +26,8 @@ from failsoft.framework.errors.violations import Violation
 class ParameterWithoutType(TypeError):
     """A parameter has no annotation, so that any value would be accepted in silence."""
 
-    def __init__(self, function: Callable[..., Any], name: str) -> None:
-        super().__init__(f"{function.__qualname__}: parameter '{name}' has no annotation; give it its type, or Any")
-        self.operation = function.__name__
+    operation: str = ""
+    """The name of the method."""
 
 
 def check_annotations(function: Callable[..., Any]) -> None:
@@ -40,7 +39,10 @@ def check_annotations(function: Callable[..., Any]) -> None:
     several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     for parameter in list(inspect.signature(function).parameters.values())[1:]:
         if parameter.annotation is parameter.empty and parameter.kind not in several:
-            raise ParameterWithoutType(function, parameter.name)
+            place = f"{function.__qualname__}: parameter '{parameter.name}'"
+            refused = ParameterWithoutType(f"{place} has no annotation; give it its type, or Any")
+            refused.operation = function.__name__
+            raise refused
 
 
 def read_parameters(

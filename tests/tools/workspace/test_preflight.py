@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -212,14 +213,108 @@ def test_what_a_command_leaves_running_is_ended_and_not_waited_for(site: Site) -
     assert has_gone(number_in(file))
 
 
-def test_a_grandchild_that_leaves_the_group_is_not_waited_for(site: Site) -> None:
-    file = site.root / "grandchild"
-    code = (
-        "import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'],"
-        f" start_new_session=True); open({str(file)!r}, 'w').write(str(p.pid) + chr(10))"
+DAEMON = """
+import os, sys
+if os.fork():
+    os.wait() if {waits} else None
+    {then}
+    os._exit(0)
+os.setsid()
+if os.fork():
+    os._exit(0)
+for descriptor in range(1000):
+    try:
+        os.close(descriptor)
+    except OSError:
+        pass
+with open("{file}", "w") as file:
+    file.write(f"{{os.getpid()}}\\n")
+os.execve("/bin/sleep", ["sleep", "600"], {{}})
+"""
+"""A process without a parent, in a session of its own, without descriptors and variables of the command."""
+
+
+def daemon(site: Site, then: str = "", *, waits: bool = True) -> tuple[list[str], Path]:
+    file = site.root / "daemon"
+    return python(DAEMON.format(file=file, then=then, waits=waits)), file
+
+
+def test_a_daemon_of_a_command_that_passed_is_ended(site: Site) -> None:
+    command, file = daemon(site, f"import time\n    while not os.path.exists('{site.root}/daemon'): time.sleep(0.01)")
+    assert site.call(ready(site, command), "run_preflight")["success"]
+    assert has_gone(number_in(file))
+
+
+def test_a_daemon_of_a_command_that_takes_too_long_is_ended(site: Site) -> None:
+    command, file = daemon(site, "import time; time.sleep(600)")
+    assert "seconds" in failed(site, command, workspace_preflight_s=3)["details"]["outcome"]
+    assert has_gone(number_in(file))
+
+
+def test_a_command_that_has_too_many_processes_is_ended_with_all_of_them(site: Site) -> None:
+    """40, each in a session of its own, below one that goes on."""
+    log = site.root / "pids"
+    code = f"""
+import os, time
+for _ in range(40):
+    if not os.fork():
+        os.setsid()
+        with open({str(log)!r}, "a") as file:
+            file.write(f"{{os.getpid()}}\\n")
+        break
+time.sleep(600)
+"""
+    answer = failed(site, python(code), workspace_preflight_processes=20)
+    assert answer["details"]["outcome"] == "was ended: it had more than 20 processes at a time"
+    assert all(has_gone(int(line)) for line in log.read_text().splitlines())
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the kernel does not limit root")
+def test_the_kernel_starts_no_more_processes_for_a_command_than_it_may_have(site: Site) -> None:
+    code = "import os, time\nfor _ in range(60):\n    if not os.fork(): time.sleep(600)"
+    assert (
+        "BlockingIOError" in failed(site, python(code), workspace_preflight_processes=20)["details"]["output_snippet"]
     )
-    assert site.call(ready(site, python(code)), "run_preflight")["success"]
-    os.kill(number_in(file), signal.SIGKILL)
+
+
+def test_a_command_whose_processes_take_too_much_memory_is_ended(site: Site) -> None:
+    code = "import os, time; os.fork(); os.fork(); data = bytearray(os.urandom(1 << 20) * 30); time.sleep(600)"
+    answer = failed(site, python(code), workspace_preflight_memory_mb=100)
+    assert answer["details"]["outcome"] == "was ended: its processes took more than 100 MiB"
+
+
+def test_a_command_has_no_descriptor_of_the_server_leaves_no_core_and_dies_first(site: Site) -> None:
+    code = (
+        "import os, resource; print(sorted(map(int, os.listdir('/proc/self/fd')))[:-1],"
+        " resource.getrlimit(resource.RLIMIT_CORE)[0], open('/proc/self/oom_score_adj').read().strip())"
+    )
+    with (site.root / "secret").open("w") as file:
+        os.set_inheritable(file.fileno(), True)
+        (command,) = site.call(ready(site, python(code)), "run_preflight")["data"]["commands"]
+    assert command["output_end"] == "[0, 1, 2] 0 1000\n"
+
+
+def test_a_command_that_kills_its_supervisor_has_not_passed(site: Site) -> None:
+    outcome = failed(site, python("import os; os.kill(os.getppid(), 9)"))["details"]["outcome"]
+    assert outcome == "ended, and its supervisor with it: how is not known"
+
+
+SERVER = """
+import asyncio, sys
+from pathlib import Path
+from tests.tools.workspace.site import Site
+from tests.tools.workspace.test_preflight import daemon, ready
+site = Site(Path(sys.argv[1]))
+site.project.mkdir(parents=True, exist_ok=True)
+site.call(ready(site, daemon(site, "import time; time.sleep(600)")[0]), "run_preflight")
+"""
+
+
+def test_a_server_that_is_killed_leaves_nothing_running(site: Site) -> None:
+    with subprocess.Popen([PYTHON, "-c", SERVER, str(site.root)]) as server:
+        pid = number_in(site.root / "daemon")
+        server.kill()
+    assert has_gone(pid)
 
 
 def test_a_call_that_is_cancelled_leaves_nothing_running(site: Site) -> None:

@@ -14,10 +14,15 @@ CRASHES = """
 import os, sys
 from pathlib import Path
 from tests.doors import Files, Roots
+from tests.tools.files.faulty_system import watched
+
+def interfere(number, name, call, arguments):
+    if name == "rename":
+        os._exit(9)
 
 root, state, path = sys.argv[1:]
-os.rename = lambda *_, **__: os._exit(9)
-with Files(Roots([Path(root)]), state_folder=Path(state)).transaction([path]) as work:
+files = Files(Roots([Path(root)]), state_folder=Path(state))
+with watched(interfere), files.transaction([path]) as work:
     work.read(path, bytes_at_most=100)
     work.replace(path, b"new")
     work.commit()

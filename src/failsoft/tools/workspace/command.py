@@ -1,26 +1,41 @@
-"""Run a command of the settings as a process: its output bounded, and its children ended with it."""
+"""Run a command of the settings as a process: its output and its processes bounded, and none of them left behind."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
-import signal
 import subprocess
+import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal, TypeAlias
 
-Ending: TypeAlias = Literal["exit", "signal", "timeout", "cancelled", "not_started", "lost"]
+from failsoft.tools.workspace import supervisor
+
+Ending: TypeAlias = Literal["exit", "signal", "timeout", "cancelled", "not_started", "lost", "processes", "memory"]
 _CHUNK_BYTES = 65_536
 _HEAD_BYTES = 4_000
 _TAIL_BYTES = 16_000
 _DRAIN_S = 1.0
-"""How long the end of a killed process and of its output is awaited: a process that left the group may hold it open."""
-_LOOK_S = 0.1
-"""How often the leader is looked at on systems without pidfd."""
+"""How long the end of an output is awaited: a process of another user may hold it open."""
+_ENDED_WITHIN_S = 5.0
+"""How long the supervisor may take to end a command with all its processes."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLimits:
+    """What all processes of a command may take together.
+
+    Args:
+        processes: How many there may be.
+        memory_bytes: Their resident memory; what they share counts for each. None for no limit.
+    """
+
+    processes: int
+    memory_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +43,7 @@ class CommandResult:
     """The result of a command.
 
     Args:
-        ending: How it ended; `lost` where the system did not say, because the server ignores the ends of its children.
+        ending: How it ended; `lost` if its supervisor was killed, `processes` or `memory` if it exceeded that limit.
         code: Its exit status, or the number of the signal that ended it; of one that did not start, the errno.
         duration_s: In seconds.
         output: Both of its output streams; the middle of a long one is omitted.
@@ -43,72 +58,91 @@ class CommandResult:
 
 
 class Command:
-    """A command in a process group of its own, which ends with it.
-
-    The group is killed before its leader is reaped: afterwards, its id may be that of another group. Processes of
-    asyncio are reaped before anyone is told.
+    """A command below a supervisor, a small process that ends it with all its descendants.
 
     Args:
         arguments: The program, searched in the `PATH` of the environment, and its arguments. No shell is used.
         folder: Where it runs.
         environment: All variables that it sees.
+        limits: What its processes may take.
     """
 
-    def __init__(self, arguments: Sequence[str], *, folder: str, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, arguments: Sequence[str], *, folder: str, environment: Mapping[str, str], limits: CommandLimits
+    ) -> None:
         self._arguments = arguments
         self._folder = folder
         self._environment = environment
+        self._limits = {"processes": limits.processes, "memory": limits.memory_bytes}
         self._output = _Output()
         self._exited = asyncio.Event()
         self._drained = asyncio.Event()
         self._process: subprocess.Popen[bytes] | None = None
-        self._code: int | None = None
+        self._report = b""
         self._is_killed = False
 
     async def run(self, limit_s: float) -> CommandResult:
-        """Run it to its end, at most for so many seconds; what it left in its group is killed."""
+        """Run it to its end, at most for so many seconds; what it left running is killed."""
         if self._is_killed:
             return CommandResult("cancelled", 0, 0.0)
         began = time.monotonic()
         try:
-            process = subprocess.Popen(  # noqa: S603, ASYNC220 - of the settings, without a shell; asyncio starts it so, too
-                self._arguments,
+            process, report = self._start()
+        except (OSError, ValueError) as error:
+            return CommandResult("not_started", getattr(error, "errno", None) or 0, 0.0)
+        assert process.stdout is not None  # noqa: S101 - it is a pipe
+        self._process = process
+        asyncio.get_running_loop().add_reader(report, self._end, process, report)
+        with process.stdout as stream:
+            try:
+                self._follow(stream.fileno())
+                in_time = await _is_set(self._exited, limit_s)
+            finally:  # also where the call is cancelled
+                self._end_all()
+                if not await _is_set(self._exited, _ENDED_WITHIN_S):
+                    process.kill()
+                    await _is_set(self._exited, _DRAIN_S)
+                await _is_set(self._drained, _DRAIN_S)
+                asyncio.get_running_loop().remove_reader(stream.fileno())
+        duration_s = time.monotonic() - began
+        return CommandResult(*self._ending(in_time=in_time), duration_s, *self._output.ends())
+
+    def _start(self) -> tuple[subprocess.Popen[bytes], int]:
+        """Start the supervisor, and return it with the descriptor on which it reports how the command ended."""
+        report, reported = os.pipe()
+        given = {"report": reported, "parent": os.getpid(), "limits": self._limits}
+        try:
+            process = subprocess.Popen(  # noqa: S603 - of the settings, without a shell; asyncio starts it so, too
+                [sys.executable, "-I", "-S", supervisor.__file__, json.dumps(given), *self._arguments],
                 cwd=self._folder,
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                pass_fds=[reported],
             )
-        except (OSError, ValueError) as error:
-            return CommandResult("not_started", getattr(error, "errno", None) or 0, 0.0)
-        assert process.stdout is not None  # noqa: S101 - it is a pipe
-        self._process = process
-        _watch_end(process.pid, partial(self._end, process))
-        with process.stdout as stream:
-            try:
-                self._follow(stream.fileno())
-                in_time = await _is_set(self._exited, limit_s)
-                self._kill_group()
-                await _is_set(self._exited, _DRAIN_S)
-                await _is_set(self._drained, _DRAIN_S)
-            finally:
-                self._kill_group()
-                asyncio.get_running_loop().remove_reader(stream.fileno())
-        duration_s = time.monotonic() - began
-        return CommandResult(self._ending(in_time=in_time), abs(self._code or 0), duration_s, *self._output.ends())
+        except BaseException:
+            os.close(report)
+            raise
+        finally:
+            os.close(reported)
+        return process, report
 
-    def _ending(self, *, in_time: bool) -> Ending:
+    def _ending(self, *, in_time: bool) -> tuple[Ending, int]:
         if self._is_killed:
-            return "cancelled"
+            return "cancelled", 0
         if not in_time:
-            return "timeout"
-        return "lost" if self._code is None else "signal" if self._code < 0 else "exit"
+            return "timeout", 0
+        ended: tuple[Ending, int] = ("lost", 0)
+        if self._report:
+            ended = tuple(json.loads(self._report))
+        return ended
 
     def kill(self) -> None:
         """End the command and its children now, or prevent its start."""
         self._is_killed = True
-        self._kill_group()
+        self._end_all()
 
     def _follow(self, stream: int) -> None:
         os.set_blocking(stream, False)
@@ -123,51 +157,21 @@ class Command:
                 asyncio.get_running_loop().remove_reader(stream)
                 self._drained.set()
 
-    def _end(self, process: subprocess.Popen[bytes]) -> None:
-        """End what the leader has left, and reap it."""
-        is_lost = _has_ended(process.pid) == "lost"
-        self._kill_group()
-        self._process = None
-        code = process.wait()  # 0 where it is lost
-        self._code = None if is_lost else code
-        self._exited.set()
+    def _end(self, process: subprocess.Popen[bytes], report: int) -> None:
+        """Keep what the supervisor reports; reap it after that."""
+        data = os.read(report, _CHUNK_BYTES)
+        self._report += data
+        if not data:
+            asyncio.get_running_loop().remove_reader(report)
+            os.close(report)
+            process.wait()
+            self._process = None
+            self._exited.set()
 
-    def _kill_group(self) -> None:
+    def _end_all(self) -> None:
+        """Have the supervisor end everything."""
         if self._process is not None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-
-
-def _watch_end(pid: int, then: Callable[[], None]) -> None:
-    """Call a function of the event loop once a process has ended; it is not reaped by that."""
-    loop = asyncio.get_running_loop()
-    try:
-        watch = os.pidfd_open(pid)
-    except (AttributeError, OSError):  # a system without them
-
-        def look() -> None:
-            if _has_ended(pid):
-                then()
-            else:
-                loop.call_later(_LOOK_S, look)
-
-        look()
-        return
-
-    def end() -> None:
-        loop.remove_reader(watch)
-        os.close(watch)
-        then()
-
-    loop.add_reader(watch, end)
-
-
-def _has_ended(pid: int) -> Literal["yes", "lost", ""]:
-    """Return whether a process has ended, empty if not; `lost` where the system has reaped it, unasked."""
-    try:
-        return "yes" if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None else ""
-    except ChildProcessError:
-        return "lost"
+            self._process.terminate()
 
 
 class _Output:

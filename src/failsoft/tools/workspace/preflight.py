@@ -16,8 +16,9 @@ from failsoft.framework.errors import ToolError, Unavailable, Unsupported
 from failsoft.framework.safe.redaction import redact_paths
 from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import QUOTED_AT_MOST, bounded, quoted
-from failsoft.tools.workspace.command import Command, CommandResult
+from failsoft.tools.workspace.command import Command, CommandLimits, CommandResult, Ending
 from failsoft.tools.workspace.errors import PreflightFailed
+from failsoft.tools.workspace.roles import WorkspaceSettings
 
 _COMMAND_AT_MOST = 200
 _TAIL_AT_MOST = 4_000
@@ -53,14 +54,17 @@ class Preflight:
     """The commands of a server; tools cannot change them.
 
     Args:
-        commands: Each a program and its arguments.
-        limit_s: How long each may take, in seconds.
+        settings: The commands, and what each may take.
         hides_paths: Whether paths outside of the workspace are hidden from callers.
     """
 
-    def __init__(self, commands: Sequence[Sequence[str]], *, limit_s: float, hides_paths: bool) -> None:
-        self._commands = tuple(tuple(command) for command in commands)
-        self._limit_s = limit_s
+    def __init__(self, settings: WorkspaceSettings, *, hides_paths: bool) -> None:
+        self._commands = tuple(tuple(command) for command in settings.preflight)
+        self._limit_s = settings.preflight_s
+        memory_mb = settings.preflight_memory_mb
+        self._limits = CommandLimits(
+            processes=settings.preflight_processes, memory_bytes=None if memory_mb is None else memory_mb << 20
+        )
         self._hides_paths = hides_paths
         self._running: set[Command] = set()
         self._is_closed = False
@@ -113,7 +117,7 @@ class Preflight:
         return {"commands": passed}
 
     async def _run(self, arguments: Sequence[str], folder: str) -> CommandResult:
-        command = Command(arguments, folder=folder, environment=reduced(os.environ))
+        command = Command(arguments, folder=folder, environment=reduced(os.environ), limits=self._limits)
         self._running.add(command)
         if self._is_closed:  # the call is repeated, or began late
             command.kill()
@@ -160,16 +164,15 @@ class Preflight:
         return error
 
     def _outcome(self, ran: CommandResult) -> str:
-        match ran.ending:
-            case "exit":
-                return f"exited with status {ran.code}"
-            case "signal":
-                return f"was ended by {_signal_name(ran.code)}"
-            case "timeout":
-                return f"was ended after its {self._limit_s:g} seconds"
-            case "lost":
-                return "ended, and the system did not say how"
-        return f"could not be started: {os.strerror(ran.code).lower()}"
+        outcomes: dict[Ending, str] = {
+            "exit": f"exited with status {ran.code}",
+            "signal": f"was ended by {_signal_name(ran.code)}",
+            "timeout": f"was ended after its {self._limit_s:g} seconds",
+            "lost": "ended, and its supervisor with it: how is not known",
+            "processes": f"was ended: it had more than {self._limits.processes} processes at a time",
+            "memory": f"was ended: its processes took more than {(self._limits.memory_bytes or 0) >> 20} MiB",
+        }
+        return outcomes.get(ran.ending) or f"could not be started: {os.strerror(ran.code).lower()}"
 
 
 def reduced(environment: Mapping[str, str]) -> dict[str, str]:

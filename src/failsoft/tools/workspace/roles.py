@@ -60,6 +60,12 @@ class WorkspaceSettings(ToolsetSettings):
     preflight_s: float = Field(
         default=300.0, gt=0, le=86_400, description="Seconds that each command of run_preflight may take."
     )
+    preflight_processes: int = Field(
+        default=1_000, ge=1, description="Processes that each command of run_preflight may have at a time."
+    )
+    preflight_memory_mb: int | None = Field(
+        default=None, ge=1, description="Memory in MiB that the processes of such a command may take together."
+    )
 
 
 Power: TypeAlias = Literal["read", "plan", "approve", "write"]

@@ -107,7 +107,7 @@ class Workspace(BaseTool):
         register = PlanRegister(records, lifetime_s=self.settings.plan_s)
         self._plans = Plans(register, is_bound=self._roles.bound is not None, rules=rules_of(self._policies))
         hides_paths = self.runtime.settings.detail_level == "minimal"
-        self._preflight = Preflight(self.settings.preflight, limit_s=self.settings.preflight_s, hides_paths=hides_paths)
+        self._preflight = Preflight(self.settings, hides_paths=hides_paths)
 
     def bind_operations(self) -> None:
         """Bind every operation; schemas and descriptions name the folders and the roles of this server."""

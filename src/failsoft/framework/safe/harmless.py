@@ -11,22 +11,25 @@ _SHORTEST = 2
 
 _REFERENCES = (
     r"(?:self|cls|this)(?:\.[a-z_]\w{0,60}){1,5}",  # an attribute
-    r"[&*$@]?[A-Za-z_]+(?:(?:\.|->|::|\?\.)[A-Za-z_]+)+[?!]?",  # a dotted name without digits
+    r"[&*$@]?[A-Za-z_]+[0-9]?(?:(?:\.|->|::|\?\.)[A-Za-z_]+[0-9]?)+[?!]?",  # a dotted name
     r"(?:[A-Z][a-z]+){2,}",  # a type
-    r"[A-Z]{2,}(?:_[A-Z]+)*|[A-Z]+(?:_[A-Z]+)+",  # a constant, or what stands for a value in a usage
     r"[~.]?/[a-z][a-z0-9._-]*(?:/[a-z0-9._-]+)+",  # a path
     r"[0-9]{1,3}(?:\.[0-9]{1,3}){0,3}:[0-9]{1,5}",  # a place in a file, or an address
 )
 """What a value is that has no quotation marks."""
 
 _PLACEHOLDERS = (
-    r"(?:<redacted>|<withheld>|\*{3}|\$\{|\$\(|\{|\[|%s|\.\.\.|<[a-z]).*",
+    r"(?:<redacted>|<withheld>|\*{3}|[$@]\{|\$\(|\{|\[|%s|\.\.\.|<[a-z]).*",
     r"(?:os\.environ|process\.env|env|ENV|System\.getenv|import\.meta)\b.*",
     r"[$@:%?&]\(?\{?[A-Za-z_]+\}?\)?s?|%[A-Z_]+%|__[A-Z_]+__",  # a variable of a shell, a template or SQL
     r"(?i:your|example|dummy|sample|fake|placeholder|insert|enter)(?:[-_ ][A-Za-z]+)+",
     r"([xX*.#•-])\1{2,}",
     r"#[0-9A-Fa-f]{3,8}",  # a color
-    r"(?i:https?://).*",  # its own secrets are hidden already
+    r"\s?(?i:https?|fileb?|s3|gs)://.*",  # its own secrets are hidden already
+    r"[A-Z]{2,}[0-9]{0,2}(?:[_-][A-Z]+)*|[A-Z]+(?:_[A-Z]+)+",  # a constant, or what stands for a value in a usage
+    r"arn:.*",
+    r"(?:\.[a-z_][a-z0-9_]*)+",  # a relative import
+    r"(?i:basic|bearer|token)\s[{<$%\[].*",
 )
 """What a value is with quotation marks or without."""
 
@@ -41,11 +44,12 @@ def _listed(words: str) -> frozenset[str]:
 
 
 _PROSE = _listed(
-    "a absent an and any array authentication await be bool boolean bytes callable default denied disabled empty "
-    "enabled enum expected expired failed false float for forbidden format given in include int integer invalid "
-    "is length missing must new nil no none not null number object omit optional or pattern present range "
-    "reference refused rejected required same-origin secretstr str string the to too true type unauthenticated "
-    "unauthorized undefined unexpected unknown unset value was with withheld wrong yes"
+    "a absent an and any array authentication await be bool boolean bytes callable can cannot could days default "
+    "denied dict did disabled does empty enabled enum expected expired failed false float for forbidden format "
+    "given has have hours in include int integer invalid is length list map may minutes missing must new nil no "
+    "none not null number object omit optional or pattern present range reference refused rejected required same- "
+    "origin seconds secretstr should str string the to too true tuple type unauthenticated unauthorized undefined "
+    "unexpected unknown unset value was will with withheld wrong yes"
 )
 _IN_SENTENCES = _listed("a an and are be for from in is must no not of or the this that to was with your")
 _NAMES = _listed(

@@ -37,6 +37,10 @@ def _looks_random(found: re.Match[str]) -> bool:
     return is_mixed(found["secret"].strip("\"'"))
 
 
+def _looks_like_code(found: re.Match[str]) -> bool:
+    return _looks_random(found) or re.fullmatch(r"[0-9]{4,10}", found["secret"]) is not None
+
+
 def _has_name_before(found: re.Match[str]) -> bool:
     before = _LAST_WORDS.search(found.string, max(0, found.start() - 80), found.start())
     name = f"{before[0] if before else ''}{found['word']}"
@@ -70,15 +74,16 @@ _OF_COMMANDS = (
         form=rf"(?:(?:add_user|change_password|http-basic\.\S{{1,100}}|wpa_passphrase)\s\S{{1,100}}\s"
         rf"|htpasswd\s-\w{{0,4}}b\w{{0,4}}\s\S{{1,200}}\s\S{{1,100}}\s){_SECRET}",
     ),
-    _at(" /", form=rf"\s(?:/user:\S{{1,100}}\s(?!/)|/p(?:ass(?:word)?)?:(?![^\s=]{{1,100}}=)){_SECRET}"),
+    _at(" /", form=rf"\s(?:/user:\S{{1,100}}\s(?!/)|/rp\s|/p(?:ass(?:word)?)?:(?![^\s=]{{1,100}}=)){_SECRET}"),
     _at("net use", form=rf"net\suse\s\S{{1,20}}\s\S{{1,200}}\s{_SECRET}(?=\s/user:)"),
+    _at("net user", form=rf"net\suser\s\S{{1,100}}\s(?!/){_SECRET}"),
     _at("lftp -u", form=rf"lftp\s-u\s[^\s,]{{1,100}},{_SECRET}"),
     _at("bundle config", form=r"bundle\sconfig\s(?:[^\s:]{1,100}\s){1,3}[^\s:]{1,100}:(?P<secret>[^\s/]\S{0,1023}+)"),
     _at("sqlplus", "rman", form=r"(?:sqlplus|rman)\s(?:-\w\s)?[\w$]{1,60}/(?P<secret>[^\s@/\"'<]{1,200})(?=@|\s|\Z)"),
     _at(
         "|",
         form=r"(?<![\w.-])echo\s{1,3}(?:-n\s)?(?P<secret>[^\n|<]{1,300}?)(?=\s{0,3}\|\s{0,3}"
-        r"(?:sudo\s(?:-\w\s)?-S|chpasswd|kinit|\S{1,40}\s(?:login|secret)))",
+        r"(?:sudo\s(?:-\w\s)?-S|chpasswd|kinit|\S{1,40}\s(?:login|secret)|[^\n|]{1,100}--pass\w{0,10}-(?:fd|stdin)))",
     ),
     _at(
         " login",
@@ -137,9 +142,21 @@ _BESIDE_NAMES = (
     ),
     _at(
         " for ",
-        form=r"(?i)\b(?:password|passwd|passphrase|secret|token|pin)\sfor\s(?:user\s)?\S{1,100}?['\"]?(?::|\sis:?|\s=)\s"
-        r"['\"]?(?P<secret>[^\s\"'<]{1,1024}+)",
+        form=r"(?i)\b(?:password|passwd|passphrase|secret|token|pin|otp|code)\sfor\s(?:user\s)?\S{1,100}?['\"]?"
+        r"(?::|\sis:?|\s=)\s['\"]?(?P<secret>[^\s\"'<]{1,1024}+)",
+        is_secret=_looks_like_code,
+    ),
+    _at(
+        "password ",
+        form=r"(?i)\bpassword(?:\s(?:was|is|has|been|set|to|from|changed|updated|reset|now|as|provided|generated)){1,5}:?"
+        r"\s['\"]?(?P<secret>[^\s\"'<]{6,1024}+)",
         is_secret=_looks_random,
+    ),
+    _at(" to ", form=r"(?<=password\sfrom\s<redacted>\sto\s)(?P<secret>[^\s\"'<]{6,1024}+)"),
+    _at(
+        "expect",
+        form=r"(?i)expect[^\n]{1,40}?pass(?:word|phrase)[^\n;]{0,10}[\"'][;)\s]{1,4}(?:\w{1,20}\.)?send(?:line)?[\s(]{1,2}"
+        rf"{_LITERAL}",
     ),
     _at(
         "code",
@@ -155,12 +172,20 @@ _BESIDE_NAMES = (
         form=r"(?i)(?<![\w.-])(?:(?:password|secret)\s[057]\s|auth\s[\w.-]{1,40}:|(?:requirepass|masterauth|auth)\s)"
         r"(?=[^\s\d]*\d)(?P<secret>\S{6,1024}+)",
     ),  # configuration of devices and stores
-    _at("(", form=rf"(?i)(?:login|auth|credentials?|pdo)(?:\s?=\s?)?\((?:{_QUOTED},\s?){{1,2}}{_LITERAL}(?=\))"),
+    _at(
+        "(",
+        form=r"(?i)(?:login|auth|authentication|credentials?|pdo)(?:\s?=\s?)?"
+        rf"\((?:{_QUOTED},\s{{0,40}}){{1,2}}{_LITERAL}(?=[).])",
+    ),
+    _at(
+        "connect(",
+        form=rf"(?:mysqli?_p?connect|odbc_connect|DBI->connect)\((?:{_QUOTED},\s?){{2}}{_LITERAL}",
+    ),
     _at(
         "(", form=rf"(?i)(?<!\w)(?P<name>(?:set|with|network_?credential|basic_?auth)\w{{0,60}}+)"
         rf"\((?:\s?{_QUOTED},)?\s?{_LITERAL}"
     ),
-    _at("(", form=rf"(?<=[.>]){_NAME}\(\s?{_LITERAL}(?=\s?\))", is_secret=_looks_random),
+    _at("(", form=rf"(?<=[.>=\s]){_NAME}\(\s?{_LITERAL}(?=\s?\))", is_secret=_looks_random),
     _at('"', "'", form=rf"""(?<!\w){_NAME}(?:["']\s{{0,2}},\s{{0,3}}|\s{{1,3}}){_LITERAL}""", is_secret=_looks_random),
 )  # fmt: skip
 """After a name that has no sign behind it, or another one than a pair's."""

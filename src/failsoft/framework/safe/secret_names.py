@@ -52,19 +52,20 @@ _FOR_THE_CALLER = _listed("continuation cursor next page pagination")
 """Words of tokens that are meant for the caller, such as `next_page_token`."""
 
 _FACTS_ABOUT = _listed(
-    "age alg at attachment authenticator backend bool budget button change changed class config count created def "
-    "domain duration enabled enc endpoint error exp expiration expires expiry factory field fields file format "
-    "generator handler header headers helper hint id ids info issuer jar kind label len length lifetime limit "
-    "location manager max message method middleware min minutes mode model name names options parameter params "
-    "parser path pattern placeholder policy prefix provider ref regex remaining required reset rotated rotation "
-    "rule rules schedule schema scheme scope scopes seconds service settings size source start status stdin store "
-    "strategy supported template text timeout title ttl type types updated uri url usage used valid validator "
-    "validity values version c cfg conf cpp crt cs css exe go h html ini java js json log md php py rb rs sh so "
-    "toml ts txt xml yaml yml"
+    "age alg algorithm at attachment authenticator backend bits bool budget button c cfg change changed checking "
+    "class conf config configuration conversion count cpp created crt cs css def domain duration enabled enc "
+    "endpoint error exe exp expiration expired expires expiry expression factory field fields file filename "
+    "format generator go h handler header headers helper hint html id ids info ini invalid issuer jar java js "
+    "json kind label len length lifetime limit list location log manager max md message method mgr middleware min "
+    "minutes missing mode model name names options param parameter params parser path pattern php placeholder "
+    "policy prefix prompt provider py rb realm ref regex remaining required reset review rotated rotation rs rule "
+    "rules schedule schema scheme scope scopes seconds service settings sh size so source spec start status stdin "
+    "store strategy supported template text timeout title toml ts ttl txt type types unit units updated uri url "
+    "usage use used valid validator validity values version xml yaml yml"
 )
 """Words after which a name is not a secret: `token_count`, `api_key_id`, `token.py`."""
 
-_MAY_BE_SECRET = _listed("appid auth salt session sid")
+_MAY_BE_SECRET = _listed("appid auth pat salt session sid signature")
 """Last words of names whose values are secrets if they are random."""
 
 _PARAMETERS = frozenset(

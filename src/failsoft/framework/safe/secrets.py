@@ -9,21 +9,27 @@ import re
 
 from failsoft.framework.safe.harmless import is_mixed, is_placeholder, is_reference, is_word
 from failsoft.framework.safe.phrases import without_secrets_beside_names, without_secrets_of_commands
-from failsoft.framework.safe.secret_names import is_secret_name, is_secret_parameter, may_be_secret_name
+from failsoft.framework.safe.secret_names import (
+    has_secret_word,
+    is_secret_name,
+    is_secret_parameter,
+    may_be_secret_name,
+    words_of,
+)
 from failsoft.framework.safe.tokens import REDACTED, TOKEN, may_have_tokens, without_known_tokens, without_random_tokens
 
 _NEEDLES = (
     ("", ("pass", "secret", "auth", "bearer", "cred", "dsn", "otp", "mfa", "signature", "conn")),
     ("k", ("key", "token", "cookie", "psk", "webhook", "backup")),
-    ("w", ("pw", "jwt", "wandb login")),
+    ("w", ("pw", "jwt")),
     ("v", ("cvv", "cvc", "very_code", "very code", "ication code")),
     ("-", (" -u", " -p", " -a ", " -w ", " -x ", "http-basic", "-securestring")),
-    ("q", ("sqlplus ",)),
+    ("g", (" login ", "bundle config")),
     ("2", (":5432:",)),
     (">", (" on >",)),
     ("|", ("sudo", "kinit", " login")),
-    ("/", (" /p:", " /user:")),
-    ("_", ("_user",)),
+    ("/", (" /p:", " /user:", " /rp ", "sqlplus ", "net user")),
+    ("_", ("_user", "_pat ", "_pat=")),
     ("d", ("identified",)),
     ("m", ("crumb",)),
     ("(", ("login(", "pdo(")),
@@ -40,7 +46,7 @@ _MARK = re.compile(r"""[\s=:<"']|hook|telegram""")
 """What is in every text with a secret that is no token: a single word, such as a name or a path, mostly has none."""
 _IN_NAMES = re.compile("|".join([re.escape(needle) for _, needles in _NEEDLES for needle in needles]))
 _URL = re.compile(r"(?<![A-Za-z0-9+.-])([A-Za-z][A-Za-z0-9+.-]{1,30})://([^\s\"'<>`\\]{1,4096})")
-_QUERY = re.compile(r"([?&#;])([A-Za-z0-9_.~%-]{1,80})=([^&#;\s\"'<>]{1,4096}+)")
+_QUERY = re.compile(r"([?&#;])([A-Za-z0-9_.~%-]{1,80})=(?!=)([^&#;\s\"'<>]{1,4096}+)")
 
 _HOOK = re.compile(
     r"((?:hooks\.(?:slack\.com/(?:services|workflows)|zapier\.com/hooks/catch)|discord(?:app)?\.com/api/webhooks|[\w.-]{1,80}\.webhook\.office\.com)/"
@@ -55,6 +61,7 @@ _HEADER = re.compile(
     rf"""((?:digest|aws4-hmac-sha256)\s[^\r\n]{{1,4096}}+|{_SCHEMES}\s[^\r\n"']{{1,4096}}+|[\w-]{{1,30}}\s[\w.~+/=-]{{16,4096}}+"""
     r"""|[^\s=;"']{1,200}=[^\r\n"']{1,4096}+|[^\s"',;]{8,4096}+)"""
 )
+_IS_CALL = re.compile(r"(?:await\s)?[A-Za-z_][\w.]{0,100}+[(\[]", re.ASCII)
 _ATTRIBUTES = frozenset({"domain", "expires", "httponly", "max-age", "path", "priority", "samesite", "secure"})
 """Of `Set-Cookie`."""
 
@@ -65,9 +72,10 @@ _BEARER = re.compile(
 _NAME = re.compile(
     r"""(?<![\w.-])([-_]{0,2}[A-Za-z0-9][\w.-]{0,60}+"""
     r"""(?:\s(?:key|token|password|secret|string|code)(?=["']?\s?[:=]|\t|\sis:?\s))?)"""
-    r"""(\\{0,3}(?:["']\]?)?)"""
-    r"""([ \t]{0,16}(?:string[ \t])?(?:=>|:=|[=!]?={1,2}|:[ \t]?[&*]?[A-Za-z][\w.<>|]{0,40}+[ \t]?=(?!=)|:)"""
-    r"""[ \t]{0,16}(?:b(?=["'])|Some\((?="))?|\t{1,3}|\sis:?\s{1,3})""",
+    r"""(\\{0,3}(?:["']\]?|\[\d{0,4}\])?)"""
+    r"""([ \t]{0,16}(?:(?:As[ \t])?[Ss]tring[ \t])?"""
+    r"""(?:=>|:=|[=!]?={1,2}|:[ \t]?[&*]?[A-Za-z][\w.<>|]{0,40}+[ \t]=(?!=)|:)"""
+    r"""[ \t]{0,16}(?:[bBfFNrRuU]{1,2}(?=["'])|Some\((?="))?|\t{1,3}|\sis:?\s{1,3})""",
     re.ASCII,
 )
 
@@ -82,12 +90,13 @@ _CODE = 4
 _LIST_AT_MOST = 2_000
 _LIST = re.compile(rf"""[\[(](?=[^\[\]()\r\n]{{1,{_LIST_AT_MOST - 2}}}[\])])""")
 _ITEM = re.compile(r"""(["'])([^"'\r\n]{1,1024}+)\1""")
-_RANDOM_KEY = re.compile(r"(?=(?:\D*\d){4})(?=.*[A-Za-z])[\w+/=-]{20,200}", re.ASCII)
+_RANDOM_KEY = re.compile(r"(?=\D*\d\D*\d)(?=.*[A-Za-z])(?:[\w+/=-]{20,200}|[^\s\"':/\\]{20,200})", re.ASCII)
 _FLAG = re.compile(r"""(?<!\S)(--?[A-Za-z][\w-]{0,60}+)(\s{1,3}["']?)(?![-<])([^\s"']{1,4096}+)""", re.ASCII)
 _ELEMENT = re.compile(r"<([A-Za-z][\w:.-]{0,60}+)(\s[^<>]{0,200}+)?>([^<>\r\n]{1,4096}+)(?=</)", re.ASCII)
 
 _NETRC = re.compile(
-    r"(?i)(?<!\S)((?:machine\s{1,9}\S{1,200}+|default)\s{1,9}(?:(?:login|account)\s{1,9}\S{1,200}+\s{1,9}){0,2}"
+    r"(?i)(?<!\S)((?:machine\s{1,9}\S{1,200}+|default(?=\s{1,9}login))\s{1,9}"
+    r"(?:(?:login|account)\s{1,9}\S{1,200}+\s{1,9}){0,2}"
     r"password\s{1,9})(?!<)\S{1,1024}+"
 )
 
@@ -157,7 +166,9 @@ def _without_secrets_of_requests(text: str, lowered: str) -> str:
 
 def _without_header(match: re.Match[str]) -> str:
     name, separator, value = match.groups()
-    is_plain = is_placeholder(value) or is_word(value) or is_reference(name, value.partition("(")[0].rstrip(","), "")
+    is_plain = (
+        is_placeholder(value) or is_word(value) or is_reference(name, re.split(r"[(\[,]", value, maxsplit=1)[0], "")
+    )
     if is_plain or ("cookie" in name.lower() and "=" in value and not any(map(_is_secret_cookie, value.split(";")))):
         return match[0]
     return f"{name}{separator}{REDACTED}"
@@ -203,7 +214,8 @@ def _end_of_user(rest: str) -> int:
 
 def _without_parameter(match: re.Match[str]) -> str:
     mark, name, value = match.groups()
-    return f"{mark}{name}={REDACTED if is_secret_parameter(name) and value != REDACTED else value}"
+    is_secret = is_secret_parameter(name) and value != REDACTED and not value.startswith(("{{", "${"))
+    return f"{mark}{name}={REDACTED if is_secret else value}"
 
 
 def _without_element(match: re.Match[str]) -> str:
@@ -259,24 +271,41 @@ def _is_value(found: re.Match[str], value: str, rest: str) -> bool:
     name, quote, separator = found.groups()
     bare = value.strip("\"'`\\")
     is_literal = value[0] in "\"'\\"
-    if rest.startswith(REDACTED) or is_placeholder(bare) or is_word(bare) or _is_within(found, value):
+    if bare.startswith(("http://", "https://")):  # secrets that others have are hidden already
+        return not {"webhook", "dsn"}.isdisjoint(words_of(name))
+    if rest.startswith(REDACTED) or is_placeholder(bare) or _is_name(name, bare) or _is_within(found, value):
         return False
     if "=" in bare and name.lower().endswith("cookie"):
         return _is_secret_cookie(bare)
-    if not is_literal and (rest.startswith(("(", "[")) or "(" in bare or "[" in bare or is_reference(name, bare, rest)):
+    is_compared = "==" in separator or "!=" in separator
+    if not is_literal and (is_compared or _is_code(found, bare, rest)):
         return False
     is_prose = separator.lstrip().startswith("is")
-    if is_prose or separator.isspace() or "==" in separator or "!=" in separator:  # or a table, or a comparison
+    if is_prose or is_compared or separator.isspace():
         return is_mixed(bare) or (is_prose and bare.isdigit() and len(bare) >= _CODE)
-    if ":" not in separator or is_literal or quote:
-        return True
+    is_marked = ":" not in separator or is_literal or bool(quote)
     is_last = not rest or rest[0] in "\r\n,;\"'})]&|" or (rest[0] == " " and not rest[1:2].isalpha())
-    return is_last or any(map(str.isdigit, bare)) or not bare.rstrip(".").isalpha()
+    return is_marked or is_last or any(map(str.isdigit, bare)) or not bare.rstrip(".").isalpha()
+
+
+def _is_name(name: str, bare: str) -> bool:
+    """Return whether a value is a word, or that of the name itself: a label, an error's code."""
+    words = words_of(bare)
+    return is_word(bare) or words == words_of(name) or (has_secret_word(bare) and set(words_of(name)).issuperset(words))
+
+
+def _is_code(found: re.Match[str], bare: str, rest: str) -> bool:
+    """Return whether a value without quotation marks is a call, an item, a variable, or the begin of a word's rest."""
+    name, quote, _separator = found.groups()
+    if "(" in bare or "[" in bare or rest.startswith(("(", "[")) or (rest[:1] == "'" and rest[1:2].isalpha()):
+        return True
+    is_variable = bool(quote) and bare.isidentifier() and not any(map(str.isdigit, bare))  # `{"token": granted}`
+    return is_variable or is_reference(name, bare, rest)
 
 
 def _is_within(found: re.Match[str], value: str) -> bool:
     """Return whether a name ends a longer one with colons, as of a type, or a string that begins before it."""
-    _name, quote, separator = found.groups()
+    name, quote, separator = found.groups()
     before = found.string[max(0, found.start() - 2) : found.start()]
-    is_last = before == "::" or (separator == ":" and before[-1:] == ":")
+    is_last = (before == "::" and " " not in name) or (separator == ":" and before[-1:] == ":")
     return is_last or (not quote and value[0] in "\"'" and value[0] == before[-1:])

@@ -82,7 +82,7 @@ _OF_SERVICES = re.compile(
 _PREFIX = re.compile(r"(?:[a-z]{1,12}[_-]){1,3}(?=\w{20})", re.ASCII)
 _OF_HASHES = re.compile(
     r"(?i:sha(?!256~)|md5|blake|commit|rev|digest|hash|etag|integrity|checksum|blob|layer)|Qm[1-9A-Za-z]{44}\Z|12D3KooW|bafy"
-    r"|AAAA[A-G][23]N|(?:resp|msg|evt|req|run|thread|call|file|chatcmpl|asst|item|batch|cus|in|ch|pi|sub|price|prod)[_-]"
+    r"|AAAA[A-G][23]N|mrk-|(?:[0-9A-F]{32}|[0-9A-F]{40}|[0-9A-F]{64})\Z|(?:resp|msg|evt|req|run|thread|call|file|chatcmpl|asst|item|batch|cus|in|ch|pi|sub|price|prod)[_-]"
     r"|\S*\.(?:woff2?|js|css|png|jpe?g|gif|svg|ico|map|html?|json|py|so|whl|gz|zip|log)\Z"
 )
 """How hashes, content addresses, public keys and ids of objects begin, and how files end."""

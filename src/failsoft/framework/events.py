@@ -155,7 +155,7 @@ class IdempotencyEvent:
         request_id: The id of the request.
         verdict: It got the first one's outcome (`replayed`); it had other arguments (`conflict`); the first one is
             still under way (`in_progress`), or left no outcome (`lost`).
-        record: The name of the key's record, as `failsoft state` lists it.
+        record: The key of its record in the store, for `failsoft state list` and `forget`.
     """
 
     tool: str

@@ -43,7 +43,7 @@ def test_a_derived_key_ends_with_the_command_and_the_command_says_so(run: Run, p
     assert paid.read_text() == "7\n7\n"
 
 
-def test_a_kept_key_is_answered_from_its_record_until_that_is_forgotten(run: Run, paid: Path) -> None:
+def test_a_kept_key_is_answered_from_its_record_until_that_is_forgotten(run: Run, folder: Path, paid: Path) -> None:
     assert run(*SETTLE, "--keep").err == ""
     again = run(*SETTLE, "--keep")
     other = run(*SETTLE, "amount=2", "--keep")
@@ -52,7 +52,11 @@ def test_a_kept_key_is_answered_from_its_record_until_that_is_forgotten(run: Run
     assert other.json["error"]["code"] == "IDEMPOTENCY_CONFLICT"
     (command,) = {line.partition("forget it with: failsoft ")[2] for line in (again.err + other.err).splitlines()}
     assert "forget" not in again.out + other.out
+    (folder / "pyproject.toml").write_text('[project]\nname = "till"\n[tool.failsoft]\napp = "shop:Shop"\n')
+    assert run("call", "settle", "invoice=7", "--keep").code == ExitCode.OK
     assert run(*command.split()).code == ExitCode.OK
+    assert [one["server"] for one in run("state", "list", "--json").json] == ["till"]
+    paid.write_text("7\n")
     assert "cache_hit" not in run(*SETTLE, "--keep").out
     assert paid.read_text() == "7\n7\n"
 

@@ -201,7 +201,8 @@ def _toolset_with(operation: str, tools: Sequence[BaseTool]) -> list[BaseTool]:
 def _say_which_record(event: IdempotencyEvent) -> None:
     """Print the command that makes a call run again which was answered, or refused, because of an earlier one."""
     was = "answered from" if event.verdict == "replayed" else "refused because of"
-    typer.echo(f"{was} the record of an earlier call; forget it with: failsoft state forget {event.record}", err=True)
+    command = shlex.join(["failsoft", "state", "forget", event.record])
+    typer.echo(f"{was} the record of an earlier call; forget it with: {command}", err=True)
 
 
 async def _run(tools: Sequence[BaseTool], operation: str, arguments: Mapping[str, Any]) -> ToolResponse[Any]:

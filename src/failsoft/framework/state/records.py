@@ -125,6 +125,10 @@ class Records:
         stored: bool = await self._changed(step, scope + key, (kept, ttl_s), account, may_grow=False)
         return stored
 
+    def key_of(self, key: str) -> str:
+        """Return the key of a record as it is in the store, where no other server or toolset has it."""
+        return self._scope() + key
+
     async def delete(self, key: str) -> bool:
         """Forget a key; return whether there was one."""
         was_there: bool = await self._changed(forgotten, self._scope() + key, (), None, may_grow=True)

@@ -346,4 +346,5 @@ def _mark_unknown(call: Call) -> None:
 
 def _announce(call: Call, verdict: IdempotencyVerdict) -> None:
     named = {"tool": call.tool, "operation": call.operation, "request_id": call.request_id}
-    call.bound.events.publish(IdempotencyEvent(**named, verdict=verdict, record=call.idempotency_key or ""))
+    record = call.bound.state.records(call.bound.tool).key_of(call.idempotency_key or "")
+    call.bound.events.publish(IdempotencyEvent(**named, verdict=verdict, record=record))

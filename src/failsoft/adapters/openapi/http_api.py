@@ -62,6 +62,11 @@ class HttpApi:
 
     Raises:
         CONFIG_ERROR: `base_url` is no http or https address, or a credential cannot be sent in a header.
+
+    Examples:
+        >>> from pydantic import SecretStr
+        >>> sent = {"key": Credential("header", "X-Api-Key")}
+        >>> api = HttpApi("https://api.example.org/v1", credentials=sent, secrets={"key": SecretStr("s3cret")})
     """
 
     def __init__(
@@ -199,8 +204,13 @@ class HttpApi:
 def joined(value: Any, separator: str = ",") -> str | None:
     """Return the items of a list, or the names and values of an object, in one text; None for None.
 
-    >>> joined(["a", 1, True]), joined({"R": 100}), joined(None)
-    ('a,1,true', 'R,100', None)
+    Args:
+        value: The list, the object, or a single value.
+        separator: What is put between the items.
+
+    Examples:
+        >>> joined(["a", 1, True]), joined({"R": 100}), joined(None)
+        ('a,1,true', 'R,100', None)
     """
     if value is None:
         return None
@@ -209,12 +219,22 @@ def joined(value: Any, separator: str = ",") -> str | None:
 
 
 def indexed(value: Sequence[Any] | None) -> dict[str, Any] | None:
-    """Return a list as an object, so that its items are sent as `name[0]`, `name[1]`; None for None."""
+    """Return a list as an object, so that the items of `value` are sent as `name[0]`, `name[1]`; None for None.
+
+    Examples:
+        >>> indexed(["a", "b"])
+        {'0': 'a', '1': 'b'}
+    """
     return None if value is None else {str(index): item for index, item in enumerate(value)}
 
 
 def json_text(value: Any) -> str | None:
-    """Return a value as JSON, for a parameter that is sent so; None for None."""
+    """Return a value as JSON, for a parameter that is sent so; None for None.
+
+    Examples:
+        >>> json_text({"R": 100})
+        '{"R":100}'
+    """
     return None if value is None else json.dumps(value, separators=(",", ":"))
 
 

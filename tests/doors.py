@@ -167,7 +167,7 @@ HOMES = {
     "failsoft.tools.docs.config": "config_schema, DocTypeConfig",
     "failsoft.tools.docs.doc_types": "DocTypes, glob_pattern",
     "failsoft.tools.docs.search": (
-        "embedders as embedders_module, index as index_module, meaning as meaning_module, "
+        "embedders as embedders_module, index as index_module, meaning as meaning_module, postgres_store, "
         "refresh as refresh_module, tables as lookup_document"
     ),
     "failsoft.tools.docs.search.database": "PostgresDatabase",

@@ -73,7 +73,7 @@ def _close_all(connections: list[C], close: Callable[[C], None]) -> None:
 
 LOCK_WAIT_S = 60.0
 """How long to wait for a process that is building the same file."""
-_DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
+_DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_TOOBIG})
 
 
 class ForeignFileError(sqlite3.DatabaseError):

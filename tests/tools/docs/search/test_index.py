@@ -307,7 +307,13 @@ def spoil_the_pages(file: Path) -> None:
     connection.close()
 
 
-HOSTILE = [put_values_of_other_types, put_a_view_without_end, put_a_trigger]
+def put_a_title_of_megabytes(file: Path) -> None:
+    with sqlite3.connect(file) as connection:
+        connection.execute("UPDATE documents SET title = printf('%.*c', 40000000, 'x')")
+    connection.close()
+
+
+HOSTILE = [put_a_title_of_megabytes, put_values_of_other_types, put_a_view_without_end, put_a_trigger]
 DAMAGES = [overwrite, truncate, scramble, make_foreign, make_older, drop_a_table, spoil_the_pages, *HOSTILE]
 
 
@@ -330,7 +336,11 @@ class TestDamage:
         assert later.take_warnings() == []
         later.close()
 
-    @pytest.mark.parametrize("damage", [drop_a_table, spoil_the_pages, make_older], ids=lambda damage: damage.__name__)
+    @pytest.mark.parametrize(
+        "damage",
+        [drop_a_table, spoil_the_pages, make_older, put_a_title_of_megabytes],
+        ids=lambda damage: damage.__name__,
+    )
     def test_an_index_damaged_while_it_is_open_is_built_anew(
         self, index: DocumentIndex, tmp_path: Path, damage: Callable[[Path], None]
     ) -> None:

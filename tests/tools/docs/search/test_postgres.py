@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import json
+import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +16,7 @@ import pytest
 
 from failsoft import CircuitOpen, ConfigurationError, Runtime, Settings
 from failsoft.tools.docs import Docs
-from tests.doors import REBUILT, DocsSettings, in_words, tsquery
+from tests.doors import REBUILT, DocsSettings, in_words, postgres_store, tsquery
 from tests.programs.postgres import IN_POSTGRES, PostgresServer
 from tests.tools.docs.parts import Write
 
@@ -169,6 +171,84 @@ def test_missing_tables_are_built_anew(postgres_url: str, served: Callable[[str]
         listed = await docs.list_documents()
         assert listed.to_dict()["data"]["total"] == 2
         assert listed.to_dict()["metadata"]["warnings"] == [REBUILT]
+
+    asyncio.run(calls())
+
+
+def test_a_server_that_hangs_in_a_statement_is_given_up(
+    postgres_url: str, served: Callable[[str], Docs], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs = served(postgres_url)
+    ours = "SELECT pid FROM pg_stat_activity WHERE application_name = 'failsoft docs' AND datname = current_database()"
+
+    async def calls() -> None:
+        assert found(await docs.search_documents(query="lighthouse")) == ["notes.md"]
+        monkeypatch.setattr(postgres_store, "HUNG_S", 0.2)
+        hung = [pid for (pid,) in admin(postgres_url, ours)]
+        assert hung
+        for pid in hung:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            assert found(await docs.search_documents(query="lighthouse")) == ["notes.md"]
+        finally:
+            for pid in hung:
+                os.kill(pid, signal.SIGCONT)
+
+    asyncio.run(calls())
+
+
+def test_a_table_that_another_role_has_locked_holds_no_thread_for_long(
+    postgres_url: str, served: Callable[[str], Docs], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import psycopg  # noqa: PLC0415 - an extra
+
+    monkeypatch.setattr(postgres_store, "LOCKED_S", 0.05)
+    docs = served(postgres_url)
+
+    async def calls() -> None:
+        assert found(await docs.search_documents(query="lighthouse")) == ["notes.md"]
+        ((schema,),) = admin(postgres_url, "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'failsoft%'")
+        with psycopg.connect(postgres_url) as other:
+            other.execute(f"LOCK TABLE {schema}.documents IN ACCESS EXCLUSIVE MODE")
+            refused = await docs.search_documents(query="lighthouse")
+            assert refused.error is not None
+            assert refused.error.code == "DATABASE_ERROR"
+        await found_again(docs)
+
+    asyncio.run(calls())
+
+
+ALTERED = [
+    "ALTER TABLE {0}.documents ALTER title TYPE json USING to_json(title)",
+    "ALTER TABLE {0}.documents ALTER title TYPE bytea USING 'x'::bytea",
+    "ALTER TABLE {0}.documents ALTER title DROP NOT NULL; UPDATE {0}.documents SET title = NULL",
+    "ALTER TABLE {0}.documents ALTER doc_type TYPE json USING to_json(doc_type)",
+    "ALTER TABLE {0}.documents ALTER changed_ns TYPE text USING 'x'",
+    "ALTER TABLE {0}.documents ALTER size TYPE jsonb USING to_jsonb(size)",
+    "ALTER TABLE {0}.documents ALTER path TYPE jsonb USING to_jsonb(path)",
+    "ALTER TABLE {0}.pages ALTER body TYPE json USING to_json(body)",
+    "ALTER TABLE {0}.pages ALTER body DROP NOT NULL; UPDATE {0}.pages SET body = NULL",
+    "UPDATE {0}.documents SET title = repeat('x', 20000000)",
+    "ALTER TABLE {0}.builds ALTER finished_ns TYPE text USING 'x'",
+]
+
+
+@pytest.mark.parametrize("damage", ALTERED)
+def test_tables_that_another_role_has_altered_are_built_anew(
+    postgres_url: str, served: Callable[[str], Docs], damage: str
+) -> None:
+    docs = served(postgres_url)
+
+    async def calls() -> None:
+        assert found(await docs.search_documents(query="lighthouse")) == ["notes.md"]
+        ((schema,),) = admin(postgres_url, "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'failsoft%'")
+        admin(postgres_url, damage.format(schema))
+        listed = (await docs.list_documents()).to_dict()["data"]["documents"]
+        assert [(one["path"], one["title"], one["size_bytes"]) for one in listed] == [
+            ("guide/intro.md", "Introduction", 29),
+            ("notes.md", "notes", 14),
+        ]
+        assert found(await docs.search_documents(query="lighthouse")) == ["notes.md"]
 
     asyncio.run(calls())
 

@@ -13,7 +13,7 @@ from failsoft.tools.docs.documents.markdown import headings
 from failsoft.tools.docs.documents.paths import address
 from failsoft.tools.docs.documents.root import DocumentRoot
 
-_TITLE_CHARACTERS_AT_MOST = 300
+TITLE_CHARACTERS_AT_MOST = 300
 _TYPE_CHARACTERS_AT_MOST = 64
 _HEADING_WITHIN_CHARACTERS = 20_000
 _ALIASES_AT_MOST = 100
@@ -94,7 +94,7 @@ def _title(front: Mapping[str, Any], body: str, path: str) -> str:
         title = str(given)
     else:
         title = _first_heading(body) or posixpath.splitext(posixpath.basename(path))[0]
-    return " ".join(title.split())[:_TITLE_CHARACTERS_AT_MOST]
+    return " ".join(title.split())[:TITLE_CHARACTERS_AT_MOST]
 
 
 def _first_heading(body: str) -> str:

@@ -9,7 +9,9 @@ import bisect
 import functools
 import hashlib
 import itertools
-from collections.abc import Iterator, Sequence
+import re
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
@@ -21,6 +23,7 @@ from psycopg.pq import TransactionStatus
 
 from failsoft.framework.errors import DatabaseError
 from failsoft.tools.database_files import ConnectionPool
+from failsoft.tools.docs.documents.document import TITLE_CHARACTERS_AT_MOST
 from failsoft.tools.docs.search.query import in_words, tsquery
 from failsoft.tools.docs.search.tables import SCHEMA_VERSION, LostStoreError, key_of
 
@@ -28,7 +31,13 @@ _CONNECT_S = 5
 _STATEMENT_S = 120
 _CREATE_S = 60.0
 _DOWN = "The database of the search index cannot be reached."
+LOCKED_S = 10.0
+"""How long a statement waits for a table that another session has locked."""
+HUNG_S = _STATEMENT_S + 5.0
+"""After this many seconds a server that has not ended a statement itself is given up."""
 _GONE = (errors.UndefinedTable, errors.UndefinedColumn, errors.UndefinedObject, errors.InvalidSchemaName)
+_ALTERED = (errors.UndefinedFunction, errors.DatatypeMismatch)
+"""What a statement of ours meets where a column has another type."""
 _TABLES = """
 CREATE SCHEMA {name};
 SET LOCAL search_path TO {name};
@@ -56,6 +65,8 @@ CREATE INDEX pages_heads ON pages USING gin (heads);
 CREATE INDEX pages_words ON pages USING gin (words);
 """
 """Paths may be longer than an entry of a B-tree, so they have hash indexes."""
+_OIDS = {"BIGINT": 20, "TEXT": 25, "BYTEA": 17}
+_OIDS_OF_COLUMNS = {name: _OIDS[kind] for name, kind in re.findall(r"(\w+) (BIGINT|TEXT|BYTEA)\b", _TABLES)}
 _STEMS = """
 CREATE TEXT SEARCH DICTIONARY stems (TEMPLATE = pg_catalog.snowball, LANGUAGE = porter);
 ALTER TEXT SEARCH CONFIGURATION words ALTER MAPPING REPLACE pg_catalog.simple WITH stems;
@@ -139,6 +150,7 @@ class PostgresStore:
         try:
             with typed(raw):
                 raw.execute(f"SET search_path TO {self.name}")
+            raw.row_factory = _rows_of_ours
         except BaseException:
             _close_raw(raw)
             raise
@@ -146,15 +158,46 @@ class PostgresStore:
 
     def _connect(self) -> psycopg.Connection[Any]:
         try:
-            return psycopg.connect(
+            return _Connection.connect(
                 self._url,
                 autocommit=True,
                 connect_timeout=_CONNECT_S,
                 application_name="failsoft docs",
-                options=f"-c statement_timeout={_STATEMENT_S}s -c client_min_messages=warning",
+                options=f"-c statement_timeout={_STATEMENT_S}s -c lock_timeout={int(LOCKED_S * 1000)}ms"
+                " -c client_min_messages=warning",
             )
         except psycopg.Error as error:
             raise DatabaseError(message=_DOWN) from DriverError.of(error)
+
+
+class _Connection(psycopg.Connection[Any]):
+    """A connection to a server that may stop answering, or never end its answer."""
+
+    def wait(self, gen: Generator[Any, Any, Any], *options: Any, **named: Any) -> Any:
+        """Wait for the end of a statement, and close the connection if that takes too long.
+
+        Raises:
+            errors.QueryCanceled: It does.
+        """
+        try:
+            return super().wait(_ended_by(time.monotonic() + HUNG_S, gen), *options, **named)
+        except errors.QueryCanceled:
+            if self.info.transaction_status == TransactionStatus.ACTIVE:
+                self.close()
+            raise
+
+
+def _ended_by(due: float, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+    ready = None
+    while True:
+        try:
+            awaited = gen.send(ready)
+        except StopIteration as end:
+            return end.value
+        ready = yield awaited
+        if time.monotonic() > due:
+            msg = "the server did not end the statement"
+            raise errors.QueryCanceled(msg)
 
 
 class _AdvisoryLock:
@@ -186,7 +229,8 @@ def _locked(raw: psycopg.Connection[Any], name: str, timeout_s: float) -> Iterat
         yield
     finally:
         with suppress(psycopg.Error):  # a lost connection has lost its lock as well
-            raw.execute("SELECT pg_advisory_unlock(%s), set_config('lock_timeout', '0', false)", (key,))
+            raw.execute("SELECT pg_advisory_unlock(%s)", (key,))
+            raw.execute("RESET lock_timeout")
 
 
 def _schema(name: str, language: str) -> str:
@@ -284,6 +328,28 @@ class PostgresConnection:
         return list(itertools.takewhile(lambda item: item[0].startswith(begin), itertools.islice(words, start, None)))
 
 
+def _rows_of_ours(cursor: psycopg.Cursor[Any]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """Return what makes the rows of a result; columns that another role has altered count as damage.
+
+    Raises:
+        LostStoreError: A column of our tables has another type, a value is missing, or a title is too long.
+    """
+    columns = cursor.description or ()
+    if any(_OIDS_OF_COLUMNS.get(column.name, column.type_code) != column.type_code for column in columns):
+        raise LostStoreError(is_damaged=True)
+    names = [column.name for column in columns]
+    if not all(name in _OIDS_OF_COLUMNS for name in names):
+        return tuple
+    title = names.index("title") if "title" in names else None
+
+    def whole(values: Sequence[Any]) -> tuple[Any, ...]:
+        if None in values or (title is not None and len(values[title]) > TITLE_CHARACTERS_AT_MOST):
+            raise LostStoreError(is_damaged=True)
+        return tuple(values)
+
+    return whole
+
+
 class _TooLargeError(Exception):
     """A text is larger than a tsvector may be."""
 
@@ -316,9 +382,10 @@ def typed(raw: psycopg.Connection[Any]) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        if isinstance(error, _GONE):
+        if isinstance(error, (*_GONE, *_ALTERED)):
             raise LostStoreError(is_damaged=True) from error
-        if raw.closed or isinstance(error, (errors.AdminShutdown, errors.CrashShutdown)):
+        is_lost = raw.closed and not isinstance(error, errors.QueryCanceled)
+        if is_lost or isinstance(error, (errors.AdminShutdown, errors.CrashShutdown)):
             raise LostStoreError from error
         raise DatabaseError(message="The search index does not work.") from DriverError.of(error)
 

@@ -68,7 +68,7 @@ class Page(NamedTuple):
 def pages_of(connection: IndexConnection, rows: Sequence[int]) -> list[Page]:
     """Return the pages of these rows."""
     found = connection.execute(
-        "SELECT documents.id, documents.title, documents.path, lead, substr(body, 1, ?) FROM documents"  # noqa: S608 - only ?
+        "SELECT documents.id, documents.title, documents.path, lead, substr(body, 1, ?) AS body FROM documents"  # noqa: S608 - only ?
         f" JOIN pages ON pages.rowid = documents.id WHERE documents.id IN ({', '.join('?' * len(rows))})",
         [_TEXT_CHARACTERS_AT_MOST, *rows],
     )

@@ -22,6 +22,7 @@ from failsoft.tools.database_files import (
     cache_folder,
     is_damage,
 )
+from failsoft.tools.docs.documents.root import DOCUMENT_BYTES_AT_MOST
 from failsoft.tools.docs.search.tables import LAST_CHARACTER, SCHEMA_VERSION, key_of
 
 _KIND = FileKind(0x66736478, SCHEMA_VERSION)
@@ -54,6 +55,8 @@ CREATE VIRTUAL TABLE pages USING fts5 (title, path, lead, body, tokenize = "{{to
 CREATE VIRTUAL TABLE words USING fts5vocab (pages, row);
 COMMIT;
 """
+_ROW_BYTES_AT_MOST = 16 * DOCUMENT_BYTES_AT_MOST
+"""A row has the text of a document and its headings once more; more than that is not ours."""
 
 
 class SqliteConnection(sqlite3.Connection):
@@ -154,9 +157,11 @@ def _tables_in(connection: sqlite3.Connection) -> list[Any]:
 
 
 def _connected(uri: str) -> SqliteConnection:
-    return sqlite3.connect(
+    connection = sqlite3.connect(
         uri, timeout=_BUSY_S, isolation_level=None, check_same_thread=False, uri=True, factory=SqliteConnection
     )
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _ROW_BYTES_AT_MOST)
+    return connection
 
 
 def _schema(language: str) -> str:

@@ -31,7 +31,11 @@ def test_a_module_in_src_is_found_there(tmp_path):
     assert project.folder == tmp_path / "src"
 
 
-@pytest.mark.parametrize("text", ["[tool.failsoft]\napp = 5", "[tool.failsoft]\nap = 'shop'", "[tool", "\xff"])
+NESTED = "a = " + "[" * 5_000 + "]" * 5_000
+SHAPES = ["tool = 5", "[tool]\nfailsoft = 5", "project = 5\n[tool.failsoft]\napp = 'shop'", NESTED]
+
+
+@pytest.mark.parametrize("text", ["[tool.failsoft]\napp = 5", "[tool.failsoft]\nap = 'shop'", "[tool", "\xff", *SHAPES])
 def test_what_cannot_be_used_is_a_configuration_error(tmp_path, text):
     (tmp_path / "pyproject.toml").write_text(text, encoding="latin-1")
     with pytest.raises(ConfigurationError, match=r"pyproject\.toml"):

@@ -102,6 +102,13 @@ def test_whatever_else_an_app_is_becomes_a_configuration_error(module: str, spec
     assert caught.value.code == "CONFIG_ERROR"
 
 
+def test_an_app_that_is_a_circle_of_links_is_a_configuration_error(tmp_path: Path) -> None:
+    (tmp_path / "lamps.py").symlink_to(tmp_path / "more.py")
+    (tmp_path / "more.py").symlink_to(tmp_path / "lamps.py")
+    with pytest.raises(ConfigurationError, match="no Python file"):
+        load_app(f"{tmp_path / 'lamps.py'}:lamp")
+
+
 @pytest.mark.parametrize(
     ("spec", "words"),
     [

@@ -267,10 +267,21 @@ def find_project(start: Path | None = None) -> ConfiguredProject | None:
         if len(data) > _PROJECT_BYTES_AT_MOST:
             raise ConfigurationError(issue=f"{file} has more than {_PROJECT_BYTES_AT_MOST} bytes")
         content = tomllib.loads(data.decode())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigurationError(issue=f"{file} cannot be read ({bounded(str(error))})") from error
-    table = content.get("tool", {}).get("failsoft")
-    return None if table is None else _project(table, content.get("project", {}), file)
+    tools = _table(content, "tool", file)
+    return (
+        _project(_table(tools, "failsoft", file), _table(content, "project", file), file)
+        if "failsoft" in tools
+        else None
+    )
+
+
+def _table(content: Mapping[str, Any], name: str, file: Path) -> Mapping[str, Any]:
+    table = content.get(name, {})
+    if not isinstance(table, Mapping):
+        raise ConfigurationError(issue=f"{name} in {file} is not a table")
+    return table
 
 
 def _project(table: Mapping[str, Any], about: Mapping[str, Any], file: Path) -> ConfiguredProject | None:

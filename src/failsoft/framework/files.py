@@ -275,7 +275,10 @@ def read_regular(file: Path, bytes_at_most: int) -> bytes:
         OSError: It cannot be read, or is not a regular file.
     """
     with open(opened_regular(file), "rb") as stream:
-        return stream.read(bytes_at_most)
+        content: bytes | None = stream.read(bytes_at_most)
+    if content is None:
+        raise OSError(errno.EAGAIN, "it has no content yet, as some files of the kernel", str(file))
+    return content
 
 
 def state_folder() -> Path:

@@ -205,7 +205,7 @@ def _import(name: str, folder: Path | None) -> ModuleType:
     """Return the module of this name, or that of the file at this path. Raises the errors of `load_app`."""
     file = None
     if name.endswith(".py") or set(name) & _SEPARATORS:
-        file = Path(folder or "", name).resolve()
+        file = Path(os.path.realpath(Path(folder or "", name)))  # `resolve` raises for links in a circle
         name, folder = _module_of(file)
     here = str(folder or Path.cwd())
     if here not in sys.path and (folder is not None or "" not in sys.path):

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import signal
+import tracemalloc
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -119,6 +120,24 @@ def test_a_pipe_is_read_as_a_file_is(night: Night, capsys: pytest.CaptureFixture
     story = found(capsys, night.error_id, "--log", f"/dev/fd/{receiver}")
     os.close(receiver)
     assert [(event["source"], event["error_id"]) for event in story] == [(str(receiver), night.error_id)]
+
+
+def test_a_device_is_no_log(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["find", "ffffffffffffffff", "--log", "/dev/zero"]) == ExitCode.CONFIGURATION
+    assert "/dev/zero" in capsys.readouterr().err
+
+
+def test_a_line_without_end_is_read_in_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (tmp_path / "log").open("wb") as file:
+        file.truncate(50_000_000)
+        file.seek(0, os.SEEK_END)
+        file.write(b'\n{"request_id": "%s", "event": "idempotency"}\n' % REQUEST.encode())
+    tracemalloc.start()
+    assert run(["find", REQUEST, "--log", str(tmp_path / "log")]) == 0
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert "event=idempotency" in capsys.readouterr().out
+    assert peak < 20_000_000
 
 
 def test_all_that_was_searched_is_named(

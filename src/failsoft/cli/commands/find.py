@@ -33,6 +33,8 @@ _SHOWN = (
     *("event", "verdict", "tool", "operation", "code", "effect"),
     *("about", "action", "by", "strategy", "result", "outcome", "duration_ms", "cause"),
 )
+_LINE_AT_MOST = 1_000_000
+"""Characters of a line that are read at once; no record of this framework is that long."""
 _MATCHES_AT_MOST = 10_000
 _SHORTEST_ID = 4
 
@@ -162,6 +164,8 @@ def _recorded(ids: set[str], logs: Sequence[Path], audits: Sequence[Path]) -> It
 def _rereadable(path: Path, folder: Path) -> Path:
     """Return a log that can be read twice: the content of a pipe is copied into a file."""
     if not path.is_fifo():
+        if path.exists() and not path.is_file():
+            raise ConfigurationError(issue=f"the log {bounded(str(path))} is neither a file nor a pipe")
         return path
     copy = folder / path.name
     with path.open("rb") as pipe, copy.open("wb") as file:
@@ -180,7 +184,8 @@ def _opened(path: Path) -> TextIO:
 
 def _lines(stream: TextIO, path: Path) -> Iterator[str]:
     try:
-        yield from stream
+        while line := stream.readline(_LINE_AT_MOST):
+            yield line
     except EOFError:
         typer.echo(f"{printable(path.name)} is cut off: what came later is not searched", err=True)
 

@@ -99,6 +99,16 @@ def test_every_example_is_shown_on_a_page(root: Path) -> None:
     assert [name for name in shown if not (root / "docs" / name).is_file()] == []
 
 
+def test_every_column_of_a_table_has_a_name(root: Path) -> None:
+    """A screen reader reads it with each cell, and an empty one takes a row."""
+    heads = [
+        (str(page.relative_to(root)), head)
+        for page in (*_pages(root), root / "README.md")
+        for head in re.findall(r"^\|(.+)\|\n\|[-:| ]+\|$", page.read_text(), re.MULTILINE)
+    ]
+    assert [head for head in heads if not all(cell.strip() for cell in head[1].split("|"))] == []
+
+
 def test_the_readme_shows_the_example_that_is_run(root: Path) -> None:
     blocks = [
         block["body"] for block in BLOCK.finditer((root / "README.md").read_text()) if block["language"] == "python"

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -74,6 +75,11 @@ def tab(chromium: Any) -> Iterator[Any]:
 def test_every_link_and_anchor_of_the_site_leads_somewhere(site: Path) -> None:
     assert len(audit_site.addresses(site)) > 100
     assert audit_site.broken_links(site) == []
+
+
+def test_only_the_page_of_the_specifications_names_their_documents(site: Path) -> None:
+    named = [path.parent.name for path in site.rglob("*.html") if re.search(r"(?i)\bseeds? 00\d", path.read_text())]
+    assert named == ["seeds"]
 
 
 def test_axe_accepts_a_page_of_each_kind_in_both_schemes_and_on_a_phone(address: str, tab: Any) -> None:

@@ -142,6 +142,10 @@ def test_the_readme_is_read_in_two_minutes(root: Path) -> None:
     assert len(text.split()) <= 500
 
 
+def test_the_home_page_has_400_words_at_most(root: Path) -> None:
+    assert len((root / "docs/index.md").read_text().split()) <= 400
+
+
 @pytest.mark.parametrize(
     ("page", "written"),
     [

@@ -22,6 +22,8 @@ HOMES = {
     "failsoft.cli.commands.demo": "DemoStep, STORY, _judge as judge, _miscounted as miscounted, _play as play",
     "failsoft.cli.commands.plans": "_complete_plans as complete_plans",
     "failsoft.cli.errors": "ExitCode, exit_code_of",
+    "failsoft.cli.openapi.layout": "Group, Text, docstring, flat, laid_out, literal",
+    "failsoft.cli.openapi.project": "files_of, usable",
     "failsoft.cli.reload": "fixed_port",
     "failsoft.cli.security": "findings",
     "failsoft.cli.target": "find_project",

@@ -76,7 +76,12 @@ class Document:
 
 def mapping(node: Any) -> Mapping[str, Any]:
     """Return the members of an object whose names are texts; none of anything else."""
-    return {name: value for name, value in node.items() if isinstance(name, str)} if isinstance(node, Mapping) else {}
+    return {name: value for name, value in node.items() if is_text(name)} if isinstance(node, Mapping) else {}
+
+
+def is_text(value: Any) -> bool:
+    """Return whether a value is a text that can be encoded: one of YAML may have lone surrogates."""
+    return isinstance(value, str) and (value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value))
 
 
 def listed(node: Any) -> list[Any]:

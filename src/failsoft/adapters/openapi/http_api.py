@@ -59,6 +59,7 @@ class HttpApi:
         base_url: The address that the paths are put behind.
         credentials: How each credential is sent, by its name in `secrets`.
         secrets: The values; None for one that is not set.
+        auth: Alternatives of credentials, each their names; the first one whose values are all set is sent.
 
     Raises:
         CONFIG_ERROR: `base_url` is no http or https address, or a credential cannot be sent in a header.
@@ -75,6 +76,7 @@ class HttpApi:
         *,
         credentials: Mapping[str, Credential] | None = None,
         secrets: Mapping[str, SecretStr | None] | None = None,
+        auth: Sequence[Sequence[str]] = (),
     ) -> None:
         self._base_url = _checked(base_url)
         self._credentials = dict(credentials or {})
@@ -82,6 +84,7 @@ class HttpApi:
         for name, value in self._secrets.items():
             if not value.isprintable():
                 raise ConfigurationError(issue=f"the credential `{name}` has characters that no request can carry")
+        self._auth = auth
         self._client: httpx2.AsyncClient | None = None
 
     async def start(self) -> None:
@@ -105,10 +108,11 @@ class HttpApi:
         headers: Mapping[str, Any] | None = None,
         cookies: Mapping[str, Any] | None = None,
         json_body: Any = None,
+        fields: Mapping[str, Any] | None = None,
         form: Mapping[str, Any] | None = None,
         key_header: str = "",
         needs_key: bool = False,
-        auth: Sequence[Sequence[str]] = (),
+        auth: Sequence[Sequence[str]] | None = None,
     ) -> Any:
         """Send a request and return the data of its answer: JSON, text, or None for an empty one.
 
@@ -124,10 +128,11 @@ class HttpApi:
             headers: Headers.
             cookies: Cookies.
             json_body: The body, sent as JSON.
+            fields: The fields of a body that is sent as a JSON object.
             form: The fields of a body that is sent as a form.
             key_header: The header that the API takes an idempotency key in; then a call with a key may be repeated.
             needs_key: Whether the API wants a key with every request: the id of the call where it has no key.
-            auth: Alternatives of credentials, each their names; the first one whose values are all set is sent.
+            auth: As that of the client, which it replaces; empty for none.
 
         Raises:
             INVALID_ARGUMENT: A value cannot be sent.
@@ -145,9 +150,11 @@ class HttpApi:
             sent[key_header] = key or call.request_id
             call.idempotent = call.idempotent or bool(key)
         jar = _texts(cookies or {})
-        self._authorize(auth, sent, pairs, jar)
+        self._authorize(self._auth if auth is None else auth, sent, pairs, jar)
         if jar:
             sent["Cookie"] = "; ".join(f"{name}={quote(value, safe='')}" for name, value in jar.items())
+        if fields is not None:
+            json_body = {name: value for name, value in fields.items() if value is not None}
         content, kind = _body(json_body, form)
         if kind:
             sent["Content-Type"] = kind

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from failsoft.adapters.openapi.document import Document, listed, mapping
+from failsoft.adapters.openapi.document import Document, is_text, listed, mapping
 from failsoft.adapters.openapi.names import identifier, unique
 from failsoft.adapters.openapi.records import READS, Api, ApiOperation, Parameter, Place, Scheme, Style
 from failsoft.adapters.openapi.schemas import Conversion, text
@@ -28,6 +28,7 @@ _DESCRIPTION_AT_MOST = 800
 _PATH_AT_MOST = 500
 _PATH = re.compile(r"/[A-Za-z0-9_.~!$&'*+(),;=:@/{}%-]*")
 _FIELD_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_|~-]{1,100}")
+_JSON = frozenset({"application/json", "*/*"})
 _KEY_HEADERS = frozenset({"idempotency-key", "x-idempotency-key"})
 _OWN_HEADERS = frozenset(
     {
@@ -115,7 +116,7 @@ def _all_operations(document: Document) -> Iterator[_Found]:
 
 
 def _tags(node: Mapping[str, Any]) -> list[str]:
-    return [tag for tag in listed(node.get("tags")) if isinstance(tag, str)]
+    return [tag for tag in listed(node.get("tags")) if is_text(tag)]
 
 
 def _schemes(document: Document) -> dict[str, Scheme]:
@@ -167,7 +168,7 @@ class _Reading:
         if len(self._parameters) > _ARGUMENTS_AT_MOST:
             reason = f"it has more than {_ARGUMENTS_AT_MOST} arguments"
             raise UnusableError(reason)
-        result, result_defs = self._result()
+        result, result_defs, example = self._result()
         return ApiOperation(
             name=name,
             method=method.upper(),
@@ -183,6 +184,7 @@ class _Reading:
             defs=_reachable([item.schema for item in self._parameters], self._inputs.defs),
             result=result,
             result_defs=result_defs,
+            example=example,
         )
 
     def _check_server(self) -> None:
@@ -204,7 +206,7 @@ class _Reading:
         for given in (*listed(self._item.get("parameters")), *listed(self._node.get("parameters"))):
             node = self._document.follow(given)
             place, name = str(node.get("in")), node.get("name")
-            if isinstance(name, str) and place in {"path", "query", "header", "cookie"}:
+            if is_text(name) and place in {"path", "query", "header", "cookie"}:
                 found[place, name] = node
         names = re.findall(r"\{([^{}]*)\}", path)
         for name in names:
@@ -265,7 +267,7 @@ class _Reading:
         body = self._document.follow(self._node.get("requestBody"))
         contents = {name.partition(";")[0].strip().lower(): item for name, item in mapping(body.get("content")).items()}
         is_required = body.get("required") is True
-        json_type = next((name for name in contents if name == "application/json" or name.endswith("+json")), None)
+        json_type = next((name for name in contents if name in _JSON or name.endswith("+json")), None)
         media = json_type or ("application/x-www-form-urlencoded" if contents else None)
         if media is None or media not in contents:
             if is_required and contents:
@@ -301,17 +303,21 @@ class _Reading:
             if item and all(name in self._schemes for name in item)
         )
 
-    def _result(self) -> tuple[Mapping[str, Any] | None, Mapping[str, Any]]:
-        """Return the schema of a success, and its `$defs`; None if there is none, or too large a one."""
+    def _result(self) -> tuple[Mapping[str, Any] | None, Mapping[str, Any], Any]:
+        """Return the schema of a success, None if there is none or too large a one; its `$defs`; and an example."""
         responses = mapping(self._node.get("responses"))
         status = next((status for status in responses if status[:1] == "2"), "default")
         contents = mapping(self._document.follow(responses.get(status)).get("content"))
-        for name, content in contents.items():
-            if "json" in name:
-                conversion = Conversion(self._document, "writeOnly", _RESULT_PARTS)
-                result = conversion.convert(mapping(content).get("schema"))
-                return (None, {}) if conversion.is_cut else (result, conversion.defs)
-        return None, {}
+        content = mapping(
+            next((content for name, content in contents.items() if "json" in name or name == "*/*"), None)
+        )
+        if not content:
+            return None, {}, None
+        first = next(iter(mapping(content.get("examples")).values()), None)
+        example = content.get("example", self._document.follow(first).get("value"))
+        conversion = Conversion(self._document, "writeOnly", _RESULT_PARTS)
+        result = conversion.convert(content.get("schema"))
+        return (None, {}, example) if conversion.is_cut else (result, conversion.defs, example)
 
 
 def _can_be_spread(schema: Mapping[str, Any], *, is_required: bool) -> bool:
@@ -320,7 +326,7 @@ def _can_be_spread(schema: Mapping[str, Any], *, is_required: bool) -> bool:
     Not where the body may be left out but has fields that may not, nor where null says something else than no value.
     """
     properties, required = schema.get("properties", {}), schema.get("required", ())
-    has_nulls = any(_admits_null(below) for name, below in properties.items() if name not in required)
+    has_nulls = any(map(_admits_null, properties.values()))
     is_plain = schema.get("type") == "object" and schema.keys().isdisjoint({"anyOf", "allOf"})
     is_few = 0 < len(properties) <= _FIELDS_AT_MOST
     return is_few and is_plain and not has_nulls and (is_required or not required)

@@ -52,6 +52,7 @@ class ApiOperation:
         defs: The schemas that those of the parameters refer to.
         result: The JSON Schema of what it returns; None if that is too large or not described.
         result_defs: The schemas that `result` refers to.
+        example: An answer, as the document shows it; None if it shows none.
     """
 
     name: str
@@ -68,6 +69,7 @@ class ApiOperation:
     defs: Mapping[str, Any]
     result: Mapping[str, Any] | None
     result_defs: Mapping[str, Any]
+    example: Any
 
     @property
     def is_read(self) -> bool:

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from failsoft.adapters.openapi.document import Document, listed, mapping
+from failsoft.adapters.openapi.document import Document, is_text, listed, mapping
 from failsoft.framework.arguments.patterns import is_linear
 from failsoft.framework.text import printable_lines
 
@@ -37,7 +37,7 @@ def _is_count(value: Any) -> bool:
 
 
 def _is_scalar(value: Any) -> bool:
-    return value is None or isinstance(value, (str, bool)) or _is_number(value)
+    return value is None or isinstance(value, bool) or is_text(value) or _is_number(value)
 
 
 _COUNTS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
@@ -47,7 +47,7 @@ _KEPT: Mapping[str, Callable[[Any], bool]] = {
     **dict.fromkeys(_COUNTS, _is_count),
     "uniqueItems": lambda value: value is True,
     "format": lambda value: isinstance(value, str) and re.fullmatch(r"[a-z0-9-]{1,40}", value) is not None,
-    "pattern": lambda value: isinstance(value, str) and is_linear(value),
+    "pattern": lambda value: is_text(value) and is_linear(value),
     "const": _is_scalar,
     "default": lambda value: _is_scalar(value) and len(str(value)) <= _DEFAULT_AT_MOST,
 }
@@ -106,6 +106,8 @@ class Conversion:
         for keyword, accepts in _KEPT.items():
             if keyword in schema and accepts(schema[keyword]):
                 made[keyword] = schema[keyword]
+        if "example" in schema and _KEPT["default"](schema["example"]):
+            made["examples"] = [schema["example"]]
         for keyword in ("minimum", "maximum"):  # in 3.0 the exclusive one is a boolean
             exclusive = f"exclusive{keyword.capitalize()}"
             if schema.get(exclusive) is True and keyword in made:

@@ -117,10 +117,9 @@ class OpenAPITools(BaseTool):
         for parameter in record.parameters:
             if parameter.argument in arguments:
                 places[parameter.place].update(_written(parameter, arguments[parameter.argument]))
-        body: Any = places["body"]
-        if record.is_whole_body:
-            body = body.get("body")
-        has_body = record.body != "none" and (body is not None and (body != {} or not record.is_whole_body))
+        fields = places["body"]
+        whole = fields.pop("body", None) if record.is_whole_body else None
+        is_json = record.body == "json"
         return await self.api.request(
             call,
             record.method,
@@ -129,8 +128,9 @@ class OpenAPITools(BaseTool):
             query=places["query"],
             headers=places["header"],
             cookies=places["cookie"],
-            json_body=body if has_body and record.body == "json" else None,
-            form=body if has_body and record.body == "form" else None,
+            json_body=whole if is_json else None,
+            fields=fields if is_json and not record.is_whole_body else None,
+            form=(whole if record.is_whole_body else fields) if record.body == "form" else None,
             key_header=record.key_header,
             needs_key=record.needs_key,
             auth=record.credentials,

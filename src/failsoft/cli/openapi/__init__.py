@@ -1,0 +1,1 @@
+"""Writes the project of `failsoft new NAME --openapi FILE|URL`."""

@@ -106,8 +106,8 @@ def _steps(session: Path) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("session", sorted(EXAMPLES.glob("*.console")), ids=lambda path: path.stem)
 def test_the_commands_of_the_page_do_what_it_shows(session: Path, tmp_path: Path, path_of_programs: str) -> None:
     """Runs beside a copy of the examples, in one folder, as the reader would."""
-    for script in EXAMPLES.glob("*.py"):
-        shutil.copy(script, tmp_path)
+    for example in (*EXAMPLES.glob("*.py"), *EXAMPLES.glob("*_api.yaml")):
+        shutil.copy(example, tmp_path)
     (tmp_path / "pytest.ini").touch()  # or a pyproject.toml above the temporary folder configures the tests of the page
     for command, shown in _steps(session):
         ran = _run(command, tmp_path, PATH=path_of_programs)

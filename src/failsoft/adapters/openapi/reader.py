@@ -206,7 +206,7 @@ class _Reading:
         for given in (*listed(self._item.get("parameters")), *listed(self._node.get("parameters"))):
             node = self._document.follow(given)
             place, name = str(node.get("in")), node.get("name")
-            if is_text(name) and place in {"path", "query", "header", "cookie"}:
+            if isinstance(name, str) and is_text(name) and place in {"path", "query", "header", "cookie"}:
                 found[place, name] = node
         names = re.findall(r"\{([^{}]*)\}", path)
         for name in names:

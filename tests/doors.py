@@ -114,6 +114,7 @@ HOMES = {
     "failsoft.metrics.dashboards": "dashboards",
     "failsoft.metrics.definitions": "ATTEMPTS, CALLS, DEFINITIONS, DURATION, OTHER, PRINCIPAL_CALLS, REPEATED_FAILURES",
     "failsoft.metrics.rules": "ALERTS, alertmanager_file, rule_file",
+    "failsoft.metrics.status": "StatusNumbers",
     "failsoft.metrics.values": "Row, added",
     "failsoft.proxy": "upstream as upstream_module",
     "failsoft.proxy.clients": "Front",

@@ -136,6 +136,9 @@ class Settings(EnvironmentSettings):
         le=86_400,
         description="Seconds after which a blocked event loop counts as stalled: it is logged, and a worker replaced.",
     )
+    objective: float = Field(
+        default=0.99, gt=0, lt=1, description="The share of calls that should not fail by fault of the server."
+    )
     alert_webhook_url: SecretAddress | None = Field(
         default=None, description="Where alerts on critical failures are posted."
     )

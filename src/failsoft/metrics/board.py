@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from failsoft.metrics.definitions import BY_NAME
+from failsoft.metrics.definitions import BY_NAME, INFLIGHT, LOOP_LAG
 from failsoft.metrics.values import Numbers, Row, RowLog, added, read, write
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _CALLS, _CALL_BYTES = 200, 2_048
 _HEAD, _STATUS, _NAMES, _CELLS, _GAUGES = 64, 4_032, 2 << 20, 2 << 20, 256 << 10
 """Bytes of the parts, in this order, with the calls last: room for about 7,000 operations."""
 _SIZE = _HEAD + _STATUS + _NAMES + _CELLS + _GAUGES + _CALLS * _CALL_BYTES
-_PID, _SLOT, _BEAT, _NOTED = range(4)
+_PID, _SLOT, _BEAT, _NOTED, _RESTARTS = range(5)
 """The numbers of the head: of 8 bytes each, so that none is ever half written."""
 _SUFFIX, _RETIRED = ".board", "retired.json"
 _ATTEMPTS = 3
@@ -47,15 +47,16 @@ class Board:
         self.numbers = Numbers() if file is None else Numbers(self.parts.names, self.parts.cells)
         self.gauges: list[Callable[[], Iterable[Gauge]]] = []
         """Return the gauges of this process; called by beats."""
-        self.server = Boards(None if file is None else file.parent)
+        self.server = Boards(None if file is None else file.parent, self)
 
     @classmethod
-    def create(cls, folder: Path | None, *, slot: int) -> Board:
+    def create(cls, folder: Path | None, *, slot: int, restarts: int = 0) -> Board:
         """Make the board of this process, which is alive for as long as it holds the lock.
 
         Args:
             folder: Where the boards of the server are; None keeps it in the memory of this process.
             slot: The number of the worker, from 0, which its successor takes over; -1 for the supervisor.
+            restarts: How many processes had this slot before.
         """
         if folder is None:
             board = cls(mmap.mmap(-1, _SIZE))
@@ -67,7 +68,7 @@ class Board:
                 _reserve(made.fileno())
                 board = cls(mmap.mmap(made.fileno(), _SIZE), file, lock)
         head = board.parts.head
-        head[_SLOT], head[_BEAT] = slot, time.monotonic_ns()
+        head[_SLOT], head[_BEAT], head[_RESTARTS] = slot, time.monotonic_ns(), restarts
         head[_PID] = os.getpid()  # readers pass over a board without it
         return board
 
@@ -130,6 +131,9 @@ class WorkerFacts:
         beat_age_s: How long ago that was, or its start, in seconds.
         running: The operation that keeps its event loop from running, as it told last.
         is_alive: Whether the process is there.
+        restarts: How many processes had its slot before.
+        in_flight: Calls that are running in it.
+        lag_s: How late its event loop was at its last beat, in seconds.
     """
 
     pid: int
@@ -138,29 +142,34 @@ class WorkerFacts:
     beat_age_s: float
     running: str
     is_alive: bool
+    restarts: int = 0
+    in_flight: int = 0
+    lag_s: float = 0.0
 
 
 class Boards:
     """All boards of a server, for its supervisor, scrapes and pages.
 
     Args:
-        folder: The folder given to `Board.create`; None: only the board that this process uses.
+        folder: The folder given to `Board.create`; None: only the board of this process.
+        own: That board; by default the one that this process uses.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path | None = None, own: Board | None = None) -> None:
+        self._folder, self._own = folder, own
         self._known: dict[str, _Seen] = {}
         self._lock = threading.Lock()
 
-    def workers(self) -> list[WorkerFacts]:
-        """Return the processes whose boards were not retired, by slot."""
+    def workers(self, *, loads: bool = False) -> list[WorkerFacts]:
+        """Return the processes whose boards were not retired, by slot; with `in_flight` and `lag_s` if `loads`."""
         with self._lock:
-            return sorted((seen.facts() for seen in self._boards()), key=lambda found: (found.slot, found.pid))
+            found = (seen.facts(loads=loads) for seen in self._boards())
+            return sorted(found, key=lambda facts: (facts.slot, facts.pid))
 
     def calls(self) -> list[dict[str, Any]]:
         """Return the last failed and recovered calls of all processes, newest first, at most 200."""
-        if _in_use is not None:
-            _in_use.show_calls()
+        if (own := self._own or _in_use) is not None:
+            own.show_calls()
         with self._lock:
             found = [entry for seen in self._boards() for entry in seen.calls()]
         found.sort(key=lambda entry: entry["at"], reverse=True)
@@ -214,7 +223,8 @@ class Boards:
     def _boards(self, left_out: Container[str] = ()) -> list[_Seen]:
         """Return what the folder has, apart from retired boards; each is mapped once."""
         if self._folder is None:
-            return [] if _in_use is None else [_Seen(_in_use.parts, log=_in_use.numbers)]
+            own = self._own or _in_use
+            return [] if own is None else [_Seen(own.parts, log=own.numbers)]
         found = {file.name: file for file in self._folder.glob(f"*{_SUFFIX}") if file.name not in left_out}
         for name in self._known.keys() - found.keys():
             del self._known[name]
@@ -260,10 +270,20 @@ class _Seen:
         """Return whether the process holds the lock of its board."""
         return self.pid == os.getpid() or _is_locked(self.file)
 
-    def facts(self) -> WorkerFacts:
+    def facts(self, *, loads: bool) -> WorkerFacts:
         phase, running = json.loads(_whole(self._parts.status) or b'["", ""]')
         age_s = max(0.0, (time.monotonic_ns() - self._parts.head[_BEAT]) / 1e9)
-        return WorkerFacts(self.pid, self.slot, phase, age_s, running, self.is_alive())
+        return WorkerFacts(
+            self.pid,
+            self.slot,
+            phase,
+            age_s,
+            running,
+            self.is_alive(),
+            self._parts.head[_RESTARTS],
+            int(sum(row.values[0] for row in self.log.rows() if row.name == INFLIGHT.name)) if loads else 0,
+            next((value for name, _, value in self.gauges() if name == LOOP_LAG.name), age_s) if loads else age_s,
+        )
 
     def gauges(self) -> list[Gauge]:
         text = _whole(self._parts.gauges)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import ExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -45,6 +45,7 @@ class Lifecycle:
         self._entries = 0
         self._lock = asyncio.Lock()
         self._watching = ExitStack()
+        self._companions: list[Callable[[], AbstractContextManager[None]]] = []
         self._audit_logs = _audit_logs(self._tools)
         self._emptied: anyio.Event | None = None
         self._hurried = False
@@ -68,6 +69,8 @@ class Lifecycle:
             if self._entries == 0:
                 await self._start()
                 self._watching.enter_context(reload_on_change(self._tools))
+                for companion in self._companions:
+                    self._watching.enter_context(companion())
             self._entries += 1
         try:
             yield self
@@ -82,6 +85,10 @@ class Lifecycle:
                         await self._end_detached()
                         await self._stop(self._tools)
                         await self._close_states()
+
+    def while_running(self, companion: Callable[[], AbstractContextManager[None]]) -> None:
+        """Enter a context whenever the toolsets have been started, and leave it before they are stopped."""
+        self._companions.append(companion)
 
     async def _start(self) -> None:
         self.phase, self.failure = "starting", None

@@ -84,7 +84,7 @@ def _settled(url: str) -> Samples:
     while time.monotonic() < until:
         samples = _samples(url)
         status = httpx2.get(f"{url}/status.json", headers={"authorization": f"Bearer {TOKEN}"}).json()
-        if status["in_flight"] == 0 and not any(
+        if not any(worker["in_flight"] for worker in status["workers"]) and not any(
             value for (name, *_), value in samples.items() if name == "mcp_tool_inflight"
         ):
             return samples

@@ -139,6 +139,11 @@ class Site:
         with suppress(httpx2.HTTPError):
             self._client.post("/mcp", json=body, headers=headers)
 
+    def status(self) -> dict[str, Any]:
+        """Return what `/status.json` says."""
+        answer = self._client.get("/status.json", headers={"authorization": f"Bearer {TOKEN}"})
+        return cast("dict[str, Any]", answer.json())
+
     def calls(self, tool: str, *, at_once: int = 1, **how: str) -> None:
         """Go on making calls, so many at once, until the test is over."""
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import http.server
 import json
+import os
 import shutil
+import signal
 import subprocess
 import threading
 import time
@@ -12,6 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, cast
 
+import jsonschema
 import pytest
 import yaml
 
@@ -22,6 +25,7 @@ from tests.slow.crashes.test_incidents import Site
 from tests.slow.crashes.test_supervisor import comes_true
 
 SCRAPES = 30
+SCHEMA = Path(__file__).parents[3] / "docs/schemas/status.schema.json"
 TARGETS = {
     target["expr"]: f"{name}: {panel['title']}: {target['legendFormat']}"
     for name, board in dashboards().items()
@@ -47,6 +51,29 @@ def test_every_query_of_a_dashboard_returns_data(tmp_path: Path) -> None:
             wanted = {query: name for query, name in wanted.items() if not site.prometheus.ask(_sent(query))}
             time.sleep(0.2)
         assert sorted(wanted.values()) == []
+
+
+def test_the_status_is_that_of_all_workers(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        site = Site(tmp_path, stack)
+        site.bank.status = 503
+        for tool in ("balance", "total"):
+            site.calls(tool, at_once=4)
+        comes_true(lambda: site.prometheus.ask('mcp_circuit_state{state="open"} == 1'))
+        os.kill(site.processes[1], signal.SIGKILL)
+
+        def whole() -> dict[str, Any] | None:
+            found = site.status()
+            restarts = sorted(worker["restarts"] for worker in found["workers"] if worker["phase"] == "ready")
+            is_seen = {call["code"] for call in found["recent"]} >= {"UNKNOWN_ERROR", "CIRCUIT_OPEN"}
+            return found if restarts == [0, 1] and is_seen else None
+
+        found = comes_true(whole)
+        assert found, site.status()
+        jsonschema.validate(found, json.loads(SCHEMA.read_text()))
+        assert {one["name"]: one.get("circuit") for one in found["dependencies"]}["bank"] in {"open", "half_open"}
+        assert found["objective"]["burn_5m"] > 10
+        assert found["store"] == {"kind": "redis", "available": True}
 
 
 class Receiver(http.server.ThreadingHTTPServer):

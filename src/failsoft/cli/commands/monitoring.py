@@ -12,6 +12,7 @@ import typer
 import yaml
 
 from failsoft.cli.screen import Screen
+from failsoft.framework.settings import Settings
 from failsoft.metrics.dashboards import dashboards
 from failsoft.metrics.rules import alertmanager_file, rule_file
 
@@ -29,8 +30,11 @@ def export(
     output: Annotated[Format | None, typer.Option("--format", "-f", help="Write this alone; by default all.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder; by default standard output.")] = None,
     objective: Annotated[
-        float, typer.Option(min=0, max=0.99999, help="The share of calls that should not fail by fault of the server.")
-    ] = 0.99,
+        float | None,
+        typer.Option(
+            min=0, max=0.99999, help="The share of calls that should work; by default FAILSOFT_OBJECTIVE."
+        ),
+    ] = None,
     docs_url: Annotated[str, typer.Option(help="The address of this documentation, for `runbook_url`.")] = "",
 ) -> None:
     """Write alert rules for Prometheus, dashboards for Grafana, and an example for Alertmanager.
@@ -45,7 +49,9 @@ def export(
     chosen = list(Format) if output is None and out is not None else [output or Format.rules]
     files: dict[str, str] = {}
     if Format.rules in chosen:
-        files["failsoft.rules.yml"] = _yaml(rule_file(objective=objective, docs_url=docs_url))
+        files["failsoft.rules.yml"] = _yaml(
+            rule_file(objective=objective or Settings.load().objective, docs_url=docs_url)
+        )
     if Format.grafana in chosen:
         boards = dashboards() if out is not None else {"dashboards": list(dashboards().values())}
         files |= {f"{name}.json": json.dumps(found, indent=2) for name, found in boards.items()}

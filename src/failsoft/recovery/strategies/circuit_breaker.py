@@ -192,6 +192,8 @@ class CircuitView:
         calls: The number of calls in the window.
         failed: How many of them failed.
         slow: How many of them were slow.
+        for_s: How long it is in its state, in seconds.
+        held_by: The operator who holds it there; empty for none.
     """
 
     dependency: str
@@ -200,6 +202,8 @@ class CircuitView:
     calls: int
     failed: int
     slow: int
+    for_s: float = 0.0
+    held_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,8 +306,8 @@ class Circuit:
         """Return a snapshot of the circuit."""
         if self._store.is_local:
             self._bring(self.clock())
-        name, _, wait_s, calls, failed, slow = await self._change(peek, self.options.window_s)
-        return CircuitView(self.dependency, name, wait_s, calls, failed, slow)
+        name, _, wait_s, calls, failed, slow, for_s, held = await self._change(peek, self.options.window_s)
+        return CircuitView(self.dependency, name, wait_s, calls, failed, slow, for_s, str(held or ""))
 
     def read(self) -> dict[tuple[str, ...], float]:
         """Return the position of the state in `STATES` under the dependency: of a shared store, as last asked for."""

@@ -227,8 +227,8 @@ def force(
 
 
 def peek(state: State | None, now: float, window_s: float) -> Changed:
-    """Answer with the name, the era, the wait in seconds, and the window's calls, failures and slow calls."""
+    """Answer with name, era, wait in seconds, calls, failed and slow ones, seconds in this state, and who holds it."""
     state = _fresh(0, now) | (state or {})
     sums = _count(state, now, now, (0, 0, 0), window_s)
     wait_s = max(0.0, state["until"] - now) if state["name"] == "open" else 0.0
-    return Changed(KEPT, [state["name"], state["era"], wait_s, *sums])
+    return Changed(KEPT, [state["name"], state["era"], wait_s, *sums, max(0.0, now - state["since"]), state["held"]])

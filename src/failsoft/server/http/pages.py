@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import html
-import time
 from collections.abc import Sequence
-from typing import Any
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from starlette.requests import Request
@@ -14,6 +12,7 @@ from starlette.routing import Route
 
 from failsoft.server.assembly import Assembly
 from failsoft.server.lifecycle import Lifecycle
+from failsoft.server.page.status import Status
 
 _NEVER_STORED = {"cache-control": "no-store"}
 _HEADERS = {
@@ -73,25 +72,15 @@ def status_routes(assembly: Assembly, *, mcp_path: str, scopes: Sequence[str] | 
         scopes: What a token has to permit; requests without such a token learn name and phase alone. None if requests
             need no token.
     """
-    started = time.monotonic()
+    status = Status(assembly)
 
     def may_see_all(request: Request) -> bool:
         if scopes is None:
             return True
         return isinstance(request.scope.get("user"), AuthenticatedUser) and {*scopes} <= {*request.auth.scopes}
 
-    async def status(request: Request) -> JSONResponse:
-        facts: dict[str, Any] = {"name": assembly.name, "phase": assembly.lifecycle.phase}
-        if may_see_all(request):
-            facts |= {
-                "version": assembly.version,
-                "uptime_s": round(time.monotonic() - started, 3),
-                "in_flight": assembly.lifecycle.in_flight,
-                "tools": [
-                    {"name": bound.name, "toolset": bound.tool_name, "read_only": bound.read_only}
-                    for bound in assembly.toolbox
-                ],
-            }
+    async def status_json(request: Request) -> JSONResponse:
+        facts = await status.read() if may_see_all(request) else status.public()
         return JSONResponse(facts, headers=_HEADERS)
 
     async def page(request: Request) -> HTMLResponse:
@@ -106,7 +95,7 @@ def status_routes(assembly: Assembly, *, mcp_path: str, scopes: Sequence[str] | 
             headers=_HEADERS,
         )
 
-    return [Route("/", page), Route("/status.json", status)]
+    return [Route("/", page), Route("/status.json", status_json)]
 
 
 def _listed(assembly: Assembly) -> str:

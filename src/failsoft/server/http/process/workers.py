@@ -86,6 +86,8 @@ class _Worker:
     process: SpawnProcess | None = None
     pid: int = 0
     restarts: Restarts = field(default_factory=Restarts)
+    started: int = 0
+    """How many processes were started in its place."""
     start_at_s: float = 0.0
     """When the process started, or the next one starts."""
     ready_at_s: float | None = None
@@ -164,7 +166,9 @@ class _Supervisor:
 
     def _start(self, worker: _Worker) -> None:
         process = _spawn.Process(
-            target=_work, args=(self._factory, self._listener, self._folder, worker.slot), name=f"worker {worker.slot}"
+            target=_work,
+            args=(self._factory, self._listener, self._folder, worker.slot, worker.started),
+            name=f"worker {worker.slot}",
         )
         try:
             with _interrupts_blocked():
@@ -173,7 +177,7 @@ class _Supervisor:
             logger.error("Worker {} was not started: {}", worker.slot, error)
             self._plan_start(worker, served_s=0.0, pause_s=FIRST_PAUSE_S)
             return
-        worker.process, worker.pid = process, process.pid or 0
+        worker.process, worker.pid, worker.started = process, process.pid or 0, worker.started + 1
         worker.start_at_s, worker.is_late = time.monotonic(), False
 
     def _check(self, worker: _Worker, process: SpawnProcess, facts: WorkerFacts | None, now_s: float) -> None:
@@ -285,9 +289,9 @@ class _Supervisor:
         self._send(number, ready_only=True)  # others have no handler yet, and read the file anyway
 
 
-def _work(factory: AppFactory, listener: socket.socket, folder: Path, slot: int) -> None:
+def _work(factory: AppFactory, listener: socket.socket, folder: Path, slot: int, restarts: int) -> None:
     """Run a worker; what follows is in a process of its own."""
-    use(Board.create(folder, slot=slot))
+    use(Board.create(folder, slot=slot, restarts=restarts))
     with signals_handled(lambda *_: None, (signal.SIGINT,)):  # the supervisor sends SIGTERM
         _block_interrupts(signal.SIG_UNBLOCK)
         try:

@@ -1,0 +1,150 @@
+"""Rates, percentiles, errors and the burn of the objective of a server, over all its workers, for its page."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from operator import sub
+from typing import Any, TypeAlias
+
+from failsoft.metrics.definitions import CALLS, DURATION, ERRORS, INFLIGHT, NEXT_STEPS
+from failsoft.metrics.families import Merged, Series
+from failsoft.metrics.recorder import PrometheusRecorder
+from failsoft.metrics.rules import FAULTS
+
+SAMPLE_EVERY_S = 60.0
+_SAMPLES_AT_MOST = 62
+_WINDOW_S, _LONG_WINDOW_S = 300.0, 3_600.0
+_RATE_S = 60.0
+Key: TypeAlias = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """The counts at one moment.
+
+    Args:
+        at_s: When, on a monotonic clock.
+        calls: How many calls there were.
+        faults: How many failed by fault of the server.
+        outcomes: The calls by outcome, by operation.
+        durations: The buckets of their durations, by operation.
+    """
+
+    at_s: float
+    calls: float = 0.0
+    faults: float = 0.0
+    outcomes: Series = field(default_factory=dict)
+    durations: Series = field(default_factory=dict)
+
+
+class StatusNumbers:
+    """Reads the numbers, and keeps a sample of each minute of the last hour.
+
+    Args:
+        recorders: Those of the runtimes of the server.
+        objective: The share of calls that should not fail by fault of the server.
+        clock: A monotonic clock, in seconds.
+    """
+
+    def __init__(
+        self,
+        recorders: Sequence[PrometheusRecorder],
+        *,
+        objective: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._recorders, self._objective, self._clock = recorders, objective, clock
+        self._samples: deque[_Sample] = deque([_Sample(clock())], maxlen=_SAMPLES_AT_MOST)
+
+    def sample(self) -> None:
+        """Keep the numbers as they are now; of samples older than the short window the totals alone."""
+        now = self._sampled(Merged(self._recorders).series)
+        for at, old in enumerate(self._samples):
+            if old.outcomes and now.at_s - old.at_s > _WINDOW_S + SAMPLE_EVERY_S:
+                self._samples[at] = _Sample(old.at_s, old.calls, old.faults)
+        self._samples.append(now)
+
+    def read(self) -> dict[str, Any]:
+        """Return `operations`, `errors`, `objective`, `advice`, and the gauges by metric."""
+        series = Merged(self._recorders).series
+        now = self._sampled(series)
+        before, minute = self._before(now.at_s - _WINDOW_S), self._before(now.at_s - _RATE_S)
+        running = series[INFLIGHT.name]
+        return {
+            "operations": [
+                {
+                    "tool": tool,
+                    "operation": operation,
+                    "calls": dict(zip(CALLS.values, map(int, outcomes), strict=True)),
+                    "rate_per_s": _rate(outcomes, minute.outcomes.get((tool, operation)), now.at_s - minute.at_s),
+                    **_percentiles(now.durations.get((tool, operation)), before.durations.get((tool, operation))),
+                    "in_flight": int(running.get((tool, operation), (0,))[0]),
+                }
+                for (tool, operation), outcomes in sorted(now.outcomes.items())
+            ],
+            "errors": [
+                {"tool": tool, "operation": operation, "category": category, "code": code, "count": int(count)}
+                for (tool, operation, category, code), (count,) in sorted(series[ERRORS.name].items())
+            ],
+            "objective": {
+                "target": self._objective,
+                "burn_5m": self._burn(now, _WINDOW_S),
+                "burn_1h": self._burn(now, _LONG_WINDOW_S),
+            },
+            "advice": dict(zip(NEXT_STEPS.values, _summed(series[NEXT_STEPS.name]), strict=True)),
+            "series": series,
+        }
+
+    def _sampled(self, series: Mapping[str, Series]) -> _Sample:
+        outcomes: Series = {key: tuple(values) for key, values in series[CALLS.name].items()}
+        durations: Series = {key: tuple(values) for key, values in series[DURATION.name].items()}
+        faults = sum(count for (_, _, category, _), (count,) in series[ERRORS.name].items() if category in FAULTS)
+        return _Sample(self._clock(), sum(map(sum, outcomes.values())), faults, outcomes, durations)
+
+    def _before(self, at_s: float) -> _Sample:
+        """Return the last sample that is as old; the oldest if none is."""
+        return next((sample for sample in reversed(self._samples) if sample.at_s <= at_s), self._samples[0])
+
+    def _burn(self, now: _Sample, window_s: float) -> float:
+        """Return how many times faster than the objective permits calls failed: 1 uses up what it permits."""
+        before = self._before(now.at_s - window_s)
+        calls, permitted = now.calls - before.calls, 1 - self._objective
+        return round((now.faults - before.faults) / calls / permitted, 3) if calls > 0 and permitted > 0 else 0.0
+
+
+def _rate(now: Sequence[float], before: Sequence[float] | None, seconds: float) -> float:
+    return round((sum(now) - sum(before or ())) / max(seconds, 1.0), 3)
+
+
+def _percentiles(now: Sequence[float] | None, before: Sequence[float] | None) -> dict[str, float | None]:
+    """Return p50, p95 and p99 in milliseconds, interpolated within buckets; None without calls."""
+    if now is None:
+        return dict.fromkeys(("p50_ms", "p95_ms", "p99_ms"))
+    counts = list(now[:-1] if before is None else map(sub, now[:-1], before[:-1]))
+    if sum(counts) <= 0:
+        counts = list(now[:-1])
+    return {f"p{percent}_ms": _percentile(counts, percent / 100) for percent in (50, 95, 99)}
+
+
+def _percentile(counts: Sequence[float], share: float) -> float | None:
+    total = sum(counts)
+    if total <= 0:
+        return None
+    wanted, below = share * total, 0.0
+    bounds = (0.0, *DURATION.buckets)
+    for number, until in enumerate(accumulate(counts)):
+        if until >= wanted:
+            lower = bounds[min(number, len(bounds) - 1)]
+            upper = bounds[number + 1] if number + 1 < len(bounds) else lower
+            within = (wanted - below) / (until - below) if until > below else 1.0
+            return round((lower + (upper - lower) * within) * 1_000, 3)
+        below = until
+    return None
+
+
+def _summed(rows: Series) -> list[int]:
+    return [int(sum(values[at] for values in rows.values())) for at in range(len(NEXT_STEPS.values))]

@@ -1,0 +1,193 @@
+"""The status of a server, over all its workers: `/status.json` (contract, section 6)."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from failsoft.framework.call.bound import BoundOperation
+from failsoft.framework.events import CallEvent, ReloadEvent
+from failsoft.metrics import PrometheusRecorder
+from failsoft.metrics.board import Board, in_use
+from failsoft.metrics.definitions import BULKHEAD_RUNNING, BULKHEAD_WAITING, RETRY_BUDGET, STATE_STORE_UNAVAILABLE
+from failsoft.metrics.status import SAMPLE_EVERY_S, StatusNumbers
+from failsoft.recovery.strategies.circuit_breaker import Circuit, CircuitBreaker
+from failsoft.server.assembly import Assembly
+
+_PLACE_AT_MOST = 300
+
+
+class Status:
+    """Gathers the status of one server.
+
+    Args:
+        assembly: The server. Its failed and recovered calls are noted on the board of this process from now on.
+    """
+
+    def __init__(self, assembly: Assembly) -> None:
+        self._assembly = assembly
+        self._started = time.monotonic()
+        self._board = in_use() or Board.create(None, slot=0)
+        runtimes = {id(tool.runtime): tool.runtime for tool in assembly.tools}.values()
+        recorders = dict.fromkeys(runtime.metrics for runtime in runtimes)
+        self._recorders = [recorder for recorder in recorders if isinstance(recorder, PrometheusRecorder)]
+        self._numbers = StatusNumbers(self._recorders, objective=assembly.settings.objective)
+        self._is_development = assembly.settings.environment == "development"
+        self._reload: dict[str, Any] = {"ok": True}
+        for runtime in runtimes:
+            runtime.events.subscribe(self._note, CallEvent)
+            runtime.events.subscribe(self._note_reload, ReloadEvent)
+        assembly.lifecycle.while_running(self._sampling)
+
+    def public(self) -> dict[str, Any]:
+        """Return what anybody may know: name and phase."""
+        return {"name": self._assembly.name, "phase": self._assembly.lifecycle.phase}
+
+    async def read(self) -> dict[str, Any]:
+        """Return the status, as `docs/schemas/status.schema.json` describes it. Files and stores are read elsewhere."""
+        for recorder in self._recorders:
+            await recorder.refresh()
+        circuits = await self._circuits()
+        found = await asyncio.to_thread(self._gathered)
+        series = found.pop("series")
+        faults = [fault for (fault,), (value,) in series[STATE_STORE_UNAVAILABLE.name].items() if value]
+        state = self._assembly.tools[0].runtime.settings.state_url
+        return {
+            **self.public(),
+            "version": self._assembly.version,
+            "uptime_s": round(time.monotonic() - self._started, 3),
+            **found,
+            "dependencies": _dependencies(circuits, series),
+            "store": {
+                "kind": state.get_secret_value().partition(":")[0] if state is not None else "memory",
+                "available": not faults,
+                **({"fault": faults[0]} if faults else {}),
+            },
+            "audit": {"ok": "audit" not in self._assembly.lifecycle.degraded},
+            "reload": self._reload,
+        }
+
+    def _gathered(self) -> dict[str, Any]:
+        """Return what is read from the boards and from the system; for a thread."""
+        numbers = self._numbers.read()
+        recent = self._board.server.calls()
+        last: dict[tuple[str, ...], str] = {}
+        for call in recent:
+            last.setdefault((call["tool"], call["operation"], call["code"]), call["timestamp"])
+        for error in numbers["errors"]:
+            error["last"] = last.get((error["tool"], error["operation"], error["code"]))
+        known = {(bound.tool_name, name): bound for name, bound in self._assembly.toolbox.operations.items()}
+        for operation in numbers["operations"]:
+            bound = known.pop((operation["tool"], operation["operation"]), None)
+            operation["read_only"] = bound is not None and bound.read_only
+        return {"workers": self._workers(), **numbers, "recent": recent}
+
+    def _workers(self) -> list[dict[str, Any]]:
+        found = []
+        for worker in self._board.server.workers(loads=True):
+            if worker.slot >= 0 and worker.is_alive:
+                memory_bytes, threads = _process(worker.pid)
+                found.append(
+                    {
+                        "pid": worker.pid,
+                        "phase": worker.phase or self._assembly.lifecycle.phase,
+                        "restarts": worker.restarts,
+                        "in_flight": worker.in_flight,
+                        "loop_lag_s": round(worker.lag_s, 3),
+                        "memory_bytes": memory_bytes,
+                        "threads": threads,
+                    }
+                )
+        return found
+
+    async def _circuits(self) -> list[dict[str, Any]]:
+        """Return the circuit breakers, asked of their store at once."""
+        bound: list[BoundOperation] = list(self._assembly.toolbox)
+        circuits = {id(circuit): circuit for one in bound if (circuit := CircuitBreaker.of(one)) is not None}
+        seen = await asyncio.gather(*map(_seen, circuits.values()), return_exceptions=True)
+        return [found for found in seen if isinstance(found, dict)]
+
+    def _note(self, event: CallEvent) -> None:
+        now = datetime.now(UTC)
+        facts = {
+            "timestamp": now.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "tool": event.tool,
+            "operation": event.operation,
+            "code": event.code,
+            "category": event.category,
+            "outcome": event.outcome,
+            "effect": event.effect,
+            "duration_ms": round(event.duration_s * 1_000, 3),
+            "attempts": event.attempts,
+            "error_id": event.error_id,
+            "request_id": event.request_id,
+            "fingerprint": _fingerprint(event),
+        }
+        if event.strategy:
+            facts["strategy"] = event.strategy
+        if event.place and self._is_development:
+            facts["origin"] = event.place.partition(" in ")[0][:_PLACE_AT_MOST]
+        self._board.note_call(facts)
+
+    def _note_reload(self, event: ReloadEvent) -> None:
+        self._reload = {"ok": event.ok} if event.ok else {"ok": False, "error": event.reason}
+
+    @contextmanager
+    def _sampling(self) -> Iterator[None]:
+        """Keep a sample of the numbers each minute while the block lasts."""
+
+        async def sample() -> None:
+            while True:
+                await asyncio.sleep(SAMPLE_EVERY_S)
+                await asyncio.to_thread(self._numbers.sample)
+
+        task = asyncio.create_task(sample(), name="failsoft status")
+        try:
+            yield
+        finally:
+            task.cancel()
+
+
+async def _seen(circuit: Circuit) -> dict[str, Any]:
+    view = await circuit.view()
+    now = time.time()
+    facts: dict[str, Any] = {"name": view.dependency, "circuit": view.state, "since": _iso(now - view.for_s)}
+    if view.held_by:
+        facts["held_by"] = view.held_by
+    elif view.state == "open":
+        facts["retry_at"] = _iso(now + view.wait_s)
+    return facts
+
+
+def _dependencies(circuits: list[dict[str, Any]], series: Any) -> list[dict[str, Any]]:
+    """Return what is known of each dependency by its name: its circuit, retries left, and places that are taken."""
+    found = {facts["name"]: facts for facts in circuits}
+    for key, metric in (("budget", RETRY_BUDGET), ("limit", BULKHEAD_RUNNING), ("queue", BULKHEAD_WAITING)):
+        for (name,), (value,) in series[metric.name].items():
+            found.setdefault(name, {"name": name})[key] = value
+    return [found[name] for name in sorted(found)]
+
+
+def _fingerprint(event: CallEvent) -> str:
+    """Return what equal failures have in common: code, operation and origin."""
+    text = f"{event.code}\n{event.operation}\n{event.place}"
+    return hashlib.blake2b(text.encode(errors="replace"), digest_size=6).hexdigest()
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _process(pid: int) -> tuple[int | None, int | None]:
+    """Return the resident memory in bytes and the threads of a process; None where the system does not say."""
+    with suppress(OSError, ValueError, KeyError):
+        lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace").splitlines()
+        facts = dict(line.split(":", 1) for line in lines if ":" in line)
+        return int(facts["VmRSS"].split()[0]) * 1_024, int(facts["Threads"])
+    return None, None

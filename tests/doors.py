@@ -188,7 +188,7 @@ HOMES = {
     "failsoft.tools.edit.failures": "CONTEXT_BYTES_AT_MOST, ambiguous_context, missing_context, window",
     "failsoft.tools.edit.signatures": "EditSettings",
     "failsoft.tools.files": (
-        "FaultTable, FileFault, Files, Recovered, Roots, Transaction, Written, exchange as exchange_module, kind_of, "
+        "FaultTable, FileFault, Files, Recovered, Roots, Transaction, Written, exchange as file_exchange_module, kind_of, "
         "similar_files"
     ),
     "failsoft.tools.files.journal": "JournalEntry, JournalRecord, Journals",

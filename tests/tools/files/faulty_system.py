@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.doors import exchange_module
+from tests.doors import file_exchange_module
 
 CALLS = ("open", "write", "fsync", "fdatasync", "link", "rename", "unlink", "mkdir", "fchmod", "fchown", "setxattr")
 
@@ -36,14 +36,14 @@ def watched(interfere: Callable[[int, str, Callable[..., Any], tuple[Any, ...]],
         done: bool = original(folder, one, other)
         return done
 
-    original = exchange_module.exchanged
-    exchange_module.exchanged = exchanged
+    original = file_exchange_module.exchanged
+    file_exchange_module.exchanged = exchanged
     for name, call in originals.items():
         setattr(os, name, wrapped(name, call))
     try:
         yield names
     finally:
-        exchange_module.exchanged = original
+        file_exchange_module.exchanged = original
         for name, call in originals.items():
             setattr(os, name, call)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors import Files, exchange_module
+from tests.doors import Files, file_exchange_module
 from tests.tools.files.faults import raises
 from tests.tools.files.faulty_system import watched
 from tests.tools.files.killed import crash
@@ -118,7 +118,7 @@ def test_a_file_that_is_replaced_again_while_it_is_restored_has_the_latest_versi
 
 
 def test_where_names_cannot_be_exchanged_it_is_a_plain_rename(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange_module, "exchanged", lambda *_: False)
+    monkeypatch.setattr(file_exchange_module, "exchanged", lambda *_: False)
 
     shelf.change(shelf.set_up())
 

@@ -188,8 +188,8 @@ HOMES = {
     "failsoft.tools.edit.failures": "CONTEXT_BYTES_AT_MOST, ambiguous_context, missing_context, window",
     "failsoft.tools.edit.signatures": "EditSettings",
     "failsoft.tools.files": (
-        "FaultTable, FileFault, Files, Recovered, Roots, Transaction, Written, exchange as file_exchange_module, kind_of, "
-        "similar_files"
+        "FaultTable, FileFault, Files, Recovered, Roots, Transaction, Written, exchange as file_exchange_module, "
+        "kind_of, similar_files"
     ),
     "failsoft.tools.files.journal": "JournalEntry, JournalRecord, Journals",
     "failsoft.tools.files.locks": "GiveUp, Locks, _stripe_of, never",

@@ -31,9 +31,7 @@ def export(
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder; by default standard output.")] = None,
     objective: Annotated[
         float | None,
-        typer.Option(
-            min=0, max=0.99999, help="The share of calls that should work; by default FAILSOFT_OBJECTIVE."
-        ),
+        typer.Option(min=0, max=0.99999, help="The share of calls that should work; by default FAILSOFT_OBJECTIVE."),
     ] = None,
     docs_url: Annotated[str, typer.Option(help="The address of this documentation, for `runbook_url`.")] = "",
 ) -> None:

@@ -6,7 +6,8 @@ The file holds `tools`, and `answers` by name: a result, or several messages for
 Messages in `before` of an answer are sent before it, with the token of the call's progress for "$token". `changes`
 tells how often the folders of the client have changed, and `pid` the number of this process. `leave` ends it, but
 for a process that it starts, in a session of its own if the metadata has `apart`.
-`tools/list` among the answers is a message in the place of the list.
+`tools/list` among the answers is a message in the place of the list, as are other methods, whose capabilities `offers`
+declares.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ def call(number: Any, name: str, meta: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    info = {"capabilities": {"tools": {"listChanged": True}}, "serverInfo": {"name": "scripted", "version": "1"}}
+    offers = script.get("offers", {"tools": {"listChanged": True}})
+    info = {"capabilities": offers, "serverInfo": {"name": "scripted", "version": "1"}}
     for line in sys.stdin:
         message = json.loads(line)
         method, number = message.get("method"), message.get("id")
@@ -73,6 +75,9 @@ def main() -> None:
             call(number, message["params"]["name"], message["params"].get("_meta") or {})
         elif method == "notifications/roots/list_changed":
             changes.append(message)
+        elif number is not None and method in script.get("answers", {}):
+            answer = script["answers"][method]
+            send(id=number, **(answer.pop(0) if isinstance(answer, list) else answer))
         elif number is not None:
             send(id=number, error={"code": -32601, "message": "Method not found"})
 

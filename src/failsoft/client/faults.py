@@ -116,6 +116,11 @@ def is_closed(error: BaseException) -> bool:
     return error.error.message == LOST_SESSION or (error.error.code, error.error.message) == _CLOSED
 
 
+def is_made_here(error: MCPError) -> bool:
+    """Return whether this side has made the error, for a connection that is over or an answer that is unusable."""
+    return is_closed(error) or (isinstance(error.error.data, Mapping) and FAULT_KEY in error.error.data)
+
+
 def _reported(code: int, text: str, data: Any, who: str) -> ToolError:
     """Return UPSTREAM_ERROR for a JSON-RPC error, with its text and data quoted, and the category of its code."""
     failure = UpstreamError(message=f"{who} reported an error: {quoted(text, data)}.")

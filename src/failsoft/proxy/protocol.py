@@ -9,21 +9,23 @@ from functools import partial
 from typing import Any
 
 import mcp_types as types
+import pydantic_core
 from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from failsoft.adapters.foreign import ForeignScope
 from failsoft.adapters.results import METADATA_KEY, recovery_meta
-from failsoft.client.faults import all_pages, fault_from, is_closed
+from failsoft.client.faults import all_pages, fault_from, is_made_here
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.call.call import Call
-from failsoft.framework.errors import BadOutput, Timeout, ToolError
+from failsoft.framework.errors import BadOutput, ResultTooLarge, Timeout, ToolError
+from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.settings import Settings
-from failsoft.framework.text import printable
+from failsoft.framework.text import printable, printable_lines
 from failsoft.proxy.listing import readable
 from failsoft.proxy.toolset import ProxyRequest, ProxyTools, in_its_own_name
 from failsoft.server.lifecycle import Lifecycle
@@ -55,6 +57,7 @@ _RESULTS: dict[str, type[BaseModel]] = {
 }
 """Method -> its result: the SDK adds the fields that the client's era asks for and the upstream's does not know."""
 _PAGES_AT_MOST = 100
+_LIST_BYTES_AT_MOST = 4_000_000
 _NAME_AT_MOST = 2_048
 """Characters of the name of a prompt, or of the address of a resource."""
 
@@ -215,12 +218,14 @@ class Passing:
     def _lister(self, method: str, capability: str, key: str) -> Callable[..., Any]:
         async def handle(ctx: ServerRequestContext[Any, Any], params: Any) -> Any:
             if len(self._upstreams) == 1:
-                page = await _ask(self._upstreams[0], ctx, method, _params(params))
-                return _modeled(method, {**page, key: _shown(page[key])} if isinstance(page.get(key), list) else page)
+                tool = self._upstreams[0]
+                page = await _ask(tool, ctx, method, _params(params))
+                return _modeled(tool, method, {**page, key: _shown(method, key, page.get(key))})
             items: list[Any] = []
             for tool in self._with(capability):
-                items += [_prefixed(item, tool, key) for item in _shown(await _all_items(tool, ctx, method, key))]
-            return _modeled(method, {key: items})
+                listed = _shown(method, key, await _all_items(tool, ctx, method, key))
+                items += [_prefixed(item, tool, key) for item in listed]
+            return _modeled(self._upstreams[0], method, {key: items})
 
         return handle
 
@@ -229,7 +234,7 @@ class Passing:
             refused: MCPError | None = None
             for tool in self._with(capability):
                 try:
-                    return _modeled(method, await _ask(tool, ctx, method, _params(params)))
+                    return _modeled(tool, method, await _ask(tool, ctx, method, _params(params)))
                 except MCPError as error:
                     refused = refused or error
             raise refused or MCPError(code=types.METHOD_NOT_FOUND, message="Method not found")
@@ -238,14 +243,17 @@ class Passing:
 
     async def _get_prompt(self, ctx: ServerRequestContext[Any, Any], params: types.GetPromptRequestParams) -> Any:
         tool, name = self._owner(params.name, "prompts")
-        return _modeled("prompts/get", await _ask(tool, ctx, "prompts/get", {**_params(params), "name": name}))
+        prompt = await _ask(tool, ctx, "prompts/get", {**_params(params), "name": name})
+        if isinstance(prompt.get("description"), str):
+            prompt["description"] = printable_lines(prompt["description"])
+        return _modeled(tool, "prompts/get", prompt)
 
     async def _complete(self, ctx: ServerRequestContext[Any, Any], params: types.CompleteRequestParams) -> Any:
         sent = _params(params)
         if sent["ref"].get("type") == "ref/prompt":
             tool, name = self._owner(sent["ref"]["name"], "completions")
             sent["ref"]["name"] = name
-            return _modeled("completion/complete", await _ask(tool, ctx, "completion/complete", sent))
+            return _modeled(tool, "completion/complete", await _ask(tool, ctx, "completion/complete", sent))
         return await self._asker("completion/complete", "completions")(ctx, params)
 
     async def _set_level(self, ctx: ServerRequestContext[Any, Any], params: Any) -> Any:
@@ -262,12 +270,19 @@ class Passing:
         raise MCPError(code=types.INVALID_PARAMS, message="No server of this proxy has that name")
 
 
-def _modeled(method: str, raw: dict[str, Any]) -> BaseModel | dict[str, Any]:
-    """Return a result as the SDK's model; one that asks the client something as it came, without keys of ours."""
+def _modeled(tool: ProxyTools, method: str, raw: dict[str, Any]) -> BaseModel | dict[str, Any]:
+    """Return a result as the SDK's model; one that asks the client something as it came, without keys of ours.
+
+    Raises:
+        MCPError: It breaks the protocol.
+    """
     raw = in_its_own_name(raw)
     if raw.get("resultType", "complete") != "complete":
         return raw
-    return _RESULTS[method].model_validate(raw, by_name=False)
+    try:
+        return _RESULTS[method].model_validate(raw, by_name=False)
+    except ValidationError as error:
+        raise refusal(fault_from(error, server=tool.name)) from error
 
 
 async def _ask(tool: ProxyTools, ctx: ServerRequestContext[Any, Any], method: str, params: Any) -> dict[str, Any]:
@@ -276,19 +291,23 @@ async def _ask(tool: ProxyTools, ctx: ServerRequestContext[Any, Any], method: st
     Raises:
         MCPError: The upstream's own error; or -32603 with the code of a typed error in `data`.
     """
-    limit_s = tool.runtime.settings.default_timeout_s or None
+    settings = tool.runtime.settings
     try:
         with tool.front.calling(ctx.session):
-            async with asyncio.timeout(limit_s):
-                return await tool.upstream.request(method, params)
+            async with asyncio.timeout(settings.default_timeout_s or None):
+                result = await tool.upstream.request(method, params, is_list=method in _LISTS)
     except TimeoutError as error:
         raise refusal(Timeout(message=f"The server '{tool.name}' did not answer in time.")) from error
     except MCPError as error:
-        if not is_closed(error):
+        if not is_made_here(error):
             raise
         raise refusal(fault_from(error, server=tool.name, restarts=True)) from error
     except Exception as error:
         raise refusal(fault_from(error, server=tool.name, restarts=True)) from error
+    size, limit = len(pydantic_core.to_json(result)), settings.max_response_bytes
+    if size > limit and method not in _LISTS:
+        raise refusal(ResultTooLarge(size_bytes=size, limit_bytes=limit))
+    return result
 
 
 def refusal(error: ToolError) -> MCPError:
@@ -301,16 +320,40 @@ async def _all_items(tool: ProxyTools, ctx: ServerRequestContext[Any, Any], meth
     async def page_at(cursor: str | None) -> dict[str, Any]:
         return await _ask(tool, ctx, method, {} if cursor is None else {"cursor": cursor})
 
+    items: list[Any] = []
+    size = 0
     try:
-        pages = [page async for page in all_pages(page_at, server=tool.name, at_most=_PAGES_AT_MOST)]
+        async for page in all_pages(page_at, server=tool.name, at_most=_PAGES_AT_MOST):
+            listed = page.get(key)
+            items += listed if isinstance(listed, list) else ()
+            size += len(pydantic_core.to_json(listed))
+            if size > _LIST_BYTES_AT_MOST:
+                logger.bind(upstream=tool.name, method=method, size_bytes=size).warning(
+                    "The list of an upstream is too long; its further pages are left out"
+                )
+                break
     except BadOutput as error:
         raise refusal(error) from error
-    return [item for page in pages for item in page.get(key, [])]
+    return items
 
 
-def _shown(items: list[Any]) -> list[Any]:
-    """Return the prompts or resources whose names and addresses hide and reorder nothing, with texts that do not."""
-    return [readable(item) for item in items if not isinstance(item, dict) or _is_plain(item)]
+def _shown(method: str, key: str, items: Any) -> list[Any]:
+    """Return the prompts or resources whose names and addresses hide and reorder nothing, with texts that do not.
+
+    One that breaks the protocol is left out, since it would take the whole list away.
+    """
+    listed = items if isinstance(items, list) else ()
+    return [
+        readable(item) for item in listed if isinstance(item, dict) and _is_plain(item) and _fits(method, key, item)
+    ]
+
+
+def _fits(method: str, key: str, item: dict[str, Any]) -> bool:
+    try:
+        _RESULTS[method].model_validate({key: [item]}, by_name=False)
+    except ValidationError:
+        return False
+    return True
 
 
 def _is_plain(item: dict[str, Any]) -> bool:

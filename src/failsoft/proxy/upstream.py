@@ -125,6 +125,7 @@ class Upstream:
         *,
         progress: ProgressReporter | None = None,
         patience_s: float | None = None,
+        is_list: bool = False,
     ) -> dict[str, Any]:
         """Send a request and return its result as it came.
 
@@ -133,6 +134,7 @@ class Upstream:
             params: Its parameters, `_meta` included.
             progress: Where progress of this request goes.
             patience_s: How long to wait for a server that is being started, in seconds.
+            is_list: Whether the result is a list, whose entries are checked one by one elsewhere.
 
         Raises:
             UNAVAILABLE: The server is down; nothing was sent.
@@ -147,6 +149,8 @@ class Upstream:
             self._progress[token] = Latest(progress)
         request = _Raw(method=method, params=None if params is None else sent)
         try:
+            if is_list:
+                return await _unchecked(client, method, sent)
             result: dict[str, Any] = await client.session.send_request(request, _RAW)
         except MCPError as error:
             if is_closed(error):

@@ -15,6 +15,7 @@ INITIALIZED = {
     "serverInfo": {"name": "hostile", "version": "1"},
 }
 TOOL = {"name": "work", "inputSchema": {"type": "object"}}
+ENDLESS = {"endless", "large"}
 numbers = itertools.count()
 
 
@@ -52,7 +53,8 @@ def main(answer: str) -> None:
                 continue
             reply(number, f'"result":{json.dumps(INITIALIZED)}')
         elif request["method"] == "tools/list":
-            page = {"tools": [TOOL], "nextCursor": str(next(numbers))} if answer == "endless" else {"tools": [TOOL]}
+            page = {"tools": [TOOL], "nextCursor": str(next(numbers))} if answer in ENDLESS else {"tools": [TOOL]}
+            page |= {"_meta": {"pad": "x" * 1_000_000}} if answer == "large" else {}
             reply(number, f'"result":{json.dumps(page)}')
         elif request["method"] == "tools/call":
             reply(number, answer)

@@ -172,10 +172,13 @@ async def test_an_http_server_that_asks_and_takes_no_answer_fills_no_memory() ->
     assert waiting < 2_000
 
 
-async def test_a_list_of_tools_without_end_is_refused() -> None:
-    async with asyncio.timeout(BOUND_S), Client([sys.executable, SERVER, "endless"], mode="legacy") as client:
+@pytest.mark.parametrize(("answer", "pages"), [("endless", 1_000), ("large", 20)])
+async def test_a_list_of_tools_without_end_is_refused(answer: str, pages: int) -> None:
+    async with asyncio.timeout(BOUND_S), Client([sys.executable, SERVER, answer], mode="legacy") as client:
         with pytest.raises(BadOutput) as refused:
             await client.tools()
+        more = await client._connected().list_tools(cursor="more")
+    assert int(more.next_cursor or "") <= pages
     assert refused.value.__cause__ is not refused.value
 
 

@@ -13,7 +13,7 @@ import mcp_types as types
 from mcp import Client as SdkClient
 
 from failsoft.client.answers import data_in, failure_in, read_answer, stop_reason_of, without_advice
-from failsoft.client.faults import all_pages, fault_from, is_closed, not_connected
+from failsoft.client.faults import all_pages, endless_list, fault_from, is_closed, not_connected
 from failsoft.client.questions import OnQuestion, answering
 from failsoft.client.targets import name_of, transport_to
 from failsoft.framework.call.rerun import Facts, why_not_rerun
@@ -23,6 +23,7 @@ from failsoft.framework.safe.author_reports import logger
 
 _KEY = "dev.failsoft/idempotency-key"
 _PAGES_AT_MOST = 1_000
+_LISTED_BYTES_AT_MOST = 16_000_000
 _RETRIED = frozenset({"attempts", "budget", "repeated"})
 """Reasons for which a server stopped: the call had been run again, so that a repeat would multiply the runs."""
 
@@ -121,9 +122,9 @@ class Client:
 
         Raises:
             ToolError: The server cannot be asked.
-            BAD_OUTPUT: Its list has no end.
+            BAD_OUTPUT: Its list has no end, or more than 16 MB.
         """
-        client, listed = self._connected(), []
+        client, listed, size = self._connected(), [], 0
         if self._is_lost:
             raise not_connected(self._name)
         try:
@@ -131,6 +132,9 @@ class Client:
                 lambda cursor: client.list_tools(cursor=cursor), server=self._name, at_most=_PAGES_AT_MOST
             ):
                 listed += page.tools
+                size += len(page.model_dump_json()) if page.next_cursor else 0
+                if size > _LISTED_BYTES_AT_MOST:
+                    raise endless_list(self._name)  # noqa: TRY301 - as one of too many pages
         except Exception as error:  # noqa: BLE001 - typed by what it says
             raise self._fault(error) from _cause(error)
         self._listed = {tool.name: tool for tool in listed}

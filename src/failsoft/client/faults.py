@@ -212,7 +212,12 @@ async def all_pages(ask: Callable[[str | None], Awaitable[Any]], *, server: str,
         cursor = page.get("nextCursor") if isinstance(page, Mapping) else page.next_cursor
         if not isinstance(cursor, str) or not cursor or cursor == before:
             return
-    raise BadOutput(message=f"The server '{server}' sends a list without end.")
+    raise endless_list(server)
+
+
+def endless_list(server: str) -> BadOutput:
+    """Return the error for a list that is not read to its end."""
+    return BadOutput(message=f"The server '{server}' sends a list without end.")
 
 
 def not_connected(server: str, *, retry_after_s: float | None = None) -> Unavailable:

@@ -242,6 +242,28 @@ async def test_what_a_server_cannot_keep_is_refused(library, words):
         library.make().tool()(failsoft.soft(**options)(function))
 
 
+async def test_a_strategy_that_is_not_usable_is_refused_with_the_line_of_its_function(library):
+    with pytest.raises(TypeError, match="make one, Retry") as caught:
+        library.make().tool()(failsoft.soft(recovery=[Retry])(add))  # type: ignore[list-item]  # the mistake
+    assert f"{__file__}:" in "".join(caught.value.__notes__)
+
+
+async def test_a_verifier_that_is_no_tool_is_reported_once(library, failsoft_reports):
+    server = library.make()
+    server.tool()(failsoft.soft(verify_with="adds")(divide))
+    server.tool()(failsoft.soft(read_only=True)(add))
+    async with library.connected(server) as client:
+        for _ in range(2):
+            assert failure(await client.call_tool("divide", {"a": 0}))["effect"] == "unknown"
+    (report,) = [one for one in failsoft_reports if one.kind == "mistake"]
+    assert (report.operation, "did you mean 'add'?" in report.message) == ("divide", True)
+
+
+def divide(a: int) -> int:
+    """Divide."""
+    return 1 // a
+
+
 def test_above_the_decorator_of_a_server_it_is_refused():
     server = MCPServer("shop")
     with pytest.raises(TypeError, match="put it below") as caught:

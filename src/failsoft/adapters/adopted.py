@@ -26,14 +26,17 @@ from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.arguments.signature import read_parameters
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
-from failsoft.framework.call.operation import CONTEXTS
+from failsoft.framework.call.operation import CONTEXTS, located
 from failsoft.framework.call.runtime import Runtime, default_runtime
 from failsoft.framework.errors import ToolError, UnknownError
+from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.errors.unknown_tools import Offered, unknown_tool
 from failsoft.framework.normalize.reasons import text_of
 from failsoft.framework.normalize.system_errors import raised_in
+from failsoft.framework.safe.author_reports import report_mistake
 from failsoft.framework.soft import SoftOperation, declaration_of
 from failsoft.framework.text import quoted as as_quotation
+from failsoft.recovery import RecoveryManager
 from failsoft.server.protocol.tools import no_such_tool
 
 _SERVERS = ("mcp.server.", "fastmcp.server.")
@@ -83,6 +86,7 @@ class AdoptedTools(ForeignTools):
         self._made = made
         self._timeout_s = timeout_s
         self._refuse_unknown = refuse_unknown
+        self._lacking: set[str] = set()
 
     def adopted(self, tool: Any) -> Adopted:
         """Return a tool of either library as an operation, bound again when its declaration has changed."""
@@ -126,6 +130,14 @@ class AdoptedTools(ForeignTools):
         if adopted.is_soft:
             return tool
         return tool.model_copy(update={"output_schema": widened(tool.output_schema, adopted.operation.wire)})
+
+    def lacks_verifier(self, operation: str, verifier: str, names: Iterable[str]) -> None:
+        """Report once that no tool has the name that `verify_with` of another one gives."""
+        if verifier not in self._lacking:
+            self._lacking.add(verifier)
+            closest = closest_name(verifier, [*names])
+            meant = f"; did you mean {closest!r}?" if closest else ""
+            report_mistake(f"verify_with names no tool of this server: {verifier!r}{meant}", operation=operation)
 
     def sent(self, response: ToolResponse[Any], held: list[LogRecord] | None = None) -> Any:
         """Return what a client is sent: the tool's own result, with what recovery did, or the failure, logged.
@@ -192,20 +204,24 @@ def check_below_server(declaration: SoftOperation) -> None:
     """Check the declaration of a function that becomes a tool of a server of another library.
 
     Raises:
-        TypeError: It has an option that the server's own decorator sets, or what only a toolset knows.
+        TypeError: It has an option that the server's own decorator sets, or what only a toolset knows; or a strategy is
+            not usable.
     """
-    name = declaration.function.__qualname__
-    if own := declaration.declared & {"name", "title"}:
-        msg = f"{name}: give {' and '.join(sorted(own))} to the server's decorator, not to @soft"
-        raise TypeError(msg)
-    parameters, context, _ = read_parameters(declaration.function, declaration.hints(), CONTEXTS)
-    if context is not None or declaration.effects:
-        wanted = f"the parameter '{context}'" if context is not None else "effects=True"
-        msg = f"{name}: {wanted} needs a CallContext, which only a toolset passes: serve its module with failsoft"
-        raise TypeError(msg)
-    for one in parameters:
-        if one.faults or one.references or one.item_references or one.aliases:
-            msg = f"{name}: only a toolset knows Alias, Fault and Reference, which '{one.name}' has: serve its module"
+    with located(declaration.function):
+        if declaration.recovery is not None:
+            RecoveryManager().with_strategies(declaration.recovery)
+        parameters, context, _ = read_parameters(declaration.function, declaration.hints(), CONTEXTS)
+        marked = [one.name for one in parameters if one.faults or one.references or one.item_references or one.aliases]
+        problem = ""
+        if own := declaration.declared & {"name", "title"}:
+            problem = f"give {' and '.join(sorted(own))} to the server's decorator, not to @soft"
+        elif context is not None or declaration.effects:
+            wanted = f"the parameter '{context}'" if context is not None else "effects=True"
+            problem = f"{wanted} needs a CallContext, which only a toolset passes: serve its module with failsoft"
+        elif marked:
+            problem = f"only a toolset knows Alias, Fault and Reference, which '{marked[0]}' has: serve its module"
+        if problem:
+            msg = f"{declaration.function.__qualname__}: {problem}"
             raise TypeError(msg)
 
 

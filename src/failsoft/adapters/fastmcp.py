@@ -198,8 +198,9 @@ class _SoftTool(FunctionTool):
             return await bare(arguments)
         declaration: Any = declaration_of(self.fn)
         tools = soft_tools(context.fastmcp, declaration, log=_LOG, made=ToolResult.from_mcp_result)
-        if declaration.verify_with is not None:
-            await _looked_up(context.fastmcp, tools, declaration.verify_with)
+        verifier = declaration.verify_with
+        if verifier is not None and await _looked_up(context.fastmcp, tools, verifier) is None:
+            tools.lacks_verifier(self.name, verifier, [tool.name for tool in await context.fastmcp.list_tools()])
         adopted = tools.adopted(self)
 
         async def run(checked: dict[str, Any], call: Call) -> Any:

@@ -141,9 +141,14 @@ class _SoftTool(Tool):
             return await bare(arguments, context, convert_result)
         declaration: Any = declaration_of(self.fn)
         tools = soft_tools(server, declaration, log=_LOG, made=_unchanged)
-        verifier = server._tool_manager.get_tool(declaration.verify_with or "")  # noqa: SLF001 - the public list builds every tool anew
-        if verifier is not None:
-            tools.adopted(verifier)
+        if declaration.verify_with is not None:
+            manager = server._tool_manager  # noqa: SLF001 - the public list builds every tool anew
+            verifier = manager.get_tool(declaration.verify_with)
+            if verifier is None:
+                names = [tool.name for tool in manager.list_tools()]
+                tools.lacks_verifier(self.name, declaration.verify_with, names)
+            else:
+                tools.adopted(verifier)
         return await _answered(tools, self, arguments, context, lambda checked: bare(checked, context, convert_result))
 
 

@@ -79,7 +79,7 @@ def mcp_server(
     """Return a low-level server of the `mcp` SDK that offers these tools, for any transport of yours.
 
     Args:
-        tools: Toolsets, their classes, or a function that returns either.
+        tools: Toolsets, their classes, modules of `@soft` functions, or a function that returns any of these.
         name: What the server calls itself; by default the name of its only toolset, else `failsoft`.
         version: The version that it reports; by default that of the package that the tools are from.
         instructions: What it tells clients about itself; by default the `introduction` of each toolset.

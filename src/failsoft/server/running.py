@@ -34,8 +34,8 @@ def serve(  # noqa: PLR0913 - options of an operator, keyword-only except the fi
     """Serve these tools until a signal, or until the only client disconnects (stdio).
 
     Args:
-        tools: Toolsets, their classes, or a function that returns either. With several workers it must be picklable:
-            classes, a module-level function, or a `ToolSource`.
+        tools: Toolsets, their classes, modules of `@soft` functions, or a function that returns any of these. With
+            several workers it must be picklable: classes, a module-level function, or a `ToolSource`.
         transport: `stdio` for one client on the standard streams, or `http`.
         host: Where to listen.
         port: The port, or 0 for a free one.

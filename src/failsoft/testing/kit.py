@@ -232,7 +232,7 @@ async def connected(tools: Tools, *, mode: str = "auto", **options: Any) -> Asyn
     Calls go through the protocol, the server and the chain, as over stdio or HTTP.
 
     Args:
-        tools: Toolsets, their classes, or a function that returns either.
+        tools: Toolsets, their classes, modules of `@soft` functions, or a function that returns any of these.
         mode: `auto`, `legacy` (a session, with the handshake of 2025), or a version of the protocol.
         options: Further options of the SDK's `mcp.Client`.
 

@@ -41,7 +41,7 @@ def asgi_app(
     exposed address without a token is not refused here; `failsoft.serve` refuses it.
 
     Args:
-        tools: Toolsets, their classes, or a function that returns either.
+        tools: Toolsets, their classes, modules of `@soft` functions, or a function that returns any of these.
         name: What the server calls itself; by default the name of its only toolset, else `failsoft`.
         version: The version that it reports; by default that of the package that the tools are from.
         instructions: What it tells clients about itself; by default the `introduction` of each toolset.

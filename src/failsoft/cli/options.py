@@ -27,8 +27,8 @@ App: TypeAlias = Annotated[
         "--app",
         metavar="MODULE[:ATTRIBUTE]",
         help="Your own tools: a BaseTool, its class, a list of them, a function that returns either, or a "
-        "module of functions with @soft; a path of a file names its module. By default `[tool.failsoft] app` in the pyproject.toml of the project around this "
-        "folder.",
+        "module of functions with @soft; a path of a file names its module. By default `[tool.failsoft] app` in the "
+        "pyproject.toml of the project around this folder.",
     ),
 ]
 Toolsets: TypeAlias = Annotated[

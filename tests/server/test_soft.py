@@ -46,6 +46,12 @@ def start(title: str) -> str:
     return title
 
 
+@failsoft.soft(read_only=True, input_schema={"type": "object", "properties": {"page": {"type": "integer"}}})
+def open_at(**arguments: object) -> int:
+    """Open a book at a page."""
+    return len(arguments)
+
+
 def no_tool() -> int:
     return 1
 '''
@@ -75,7 +81,7 @@ async def test_the_functions_of_a_module_are_a_toolset_with_its_name(shelf):
     assert (tool.name, tool.introduction(), list(tool.operations)) == (
         "shelf",
         "Books on a shelf.",
-        ["count", "take", "start"],
+        ["count", "take", "start", "open_at"],
     )
     counted = await tool.execute_with_error_handling("count", {"title": "Dune"})
     taken = await tool.execute_with_error_handling("take", {"title": "Dune", "number": 1})
@@ -87,6 +93,9 @@ async def test_the_functions_of_a_module_are_a_toolset_with_its_name(shelf):
     assert (broken.error.effect, broken.error.next_step.tool) == ("unknown", "count")
     started = await tool.execute_with_error_handling("start", {"title": "Dune"})
     assert started.data == "Dune"
+    opened = await tool.execute_with_error_handling("open_at", {"page": 7})
+    assert opened.data == 1
+    fails_with(await tool.execute_with_error_handling("open_at", {"page": "x"}), failsoft.InvalidParameter)
     assert lint_toolbox(tool.toolbox) == []
 
 

@@ -215,6 +215,8 @@ def check_below_server(declaration: SoftOperation) -> None:
         problem = ""
         if own := declaration.declared & {"name", "title"}:
             problem = f"give {' and '.join(sorted(own))} to the server's decorator, not to @soft"
+        elif declaration.input_schema is not None:
+            problem = "input_schema is for a toolset: serve its module with failsoft"
         elif context is not None or declaration.effects:
             wanted = f"the parameter '{context}'" if context is not None else "effects=True"
             problem = f"{wanted} needs a CallContext, which only a toolset passes: serve its module with failsoft"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -33,10 +33,16 @@ def soft(function: F, /) -> F: ...
 
 
 @overload
-def soft(**options: Unpack[Options]) -> Callable[[F], F]: ...
+def soft(*, input_schema: Mapping[str, Any] | None = None, **options: Unpack[Options]) -> Callable[[F], F]: ...
 
 
-def soft(function: Callable[..., Any] | None = None, /, **options: Unpack[Options]) -> Any:
+def soft(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    input_schema: Mapping[str, Any] | None = None,
+    **options: Unpack[Options],
+) -> Any:
     """Declare a plain function as a tool that fails soft; the function itself stays as it is.
 
     The functions of a module are a toolset with its name: `failsoft serve --app module`, `mcp_server(module)`. Below
@@ -45,7 +51,8 @@ def soft(function: Callable[..., Any] | None = None, /, **options: Unpack[Option
 
     Args:
         function: The function, if used without arguments.
-        **options: Those of `@operation`. A server's own decorator sets `name` and `title`; `effects` needs a
+        input_schema: A JSON Schema for a function that takes `**arguments`; only in a toolset.
+        **options: The others of `@operation`. A server's own decorator sets `name` and `title`; `effects` needs a
             `CallContext`, which only a toolset passes.
 
     Raises:
@@ -60,14 +67,14 @@ def soft(function: Callable[..., Any] | None = None, /, **options: Unpack[Option
         >>> add(2)
         3
     """
-    check_options("@soft", options, [*Options.__optional_keys__])
+    check_options("@soft", options, [*Options.__optional_keys__, "input_schema"])
     frame = sys._getframe(1)  # noqa: SLF001 - local names, for annotations written as strings
     names = {**(frame.f_back.f_locals if frame.f_back is not None else {}), **frame.f_locals}
     identity = identity_of_this_process()
     _join_libraries()
 
     def mark(function: F) -> F:
-        return declare(function, identity=identity, names=names, **options)
+        return declare(function, identity=identity, names=names, input_schema=input_schema, **options)
 
     return mark if function is None else mark(function)
 

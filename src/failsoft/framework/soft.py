@@ -29,27 +29,34 @@ class SoftOperation(Operation):
         function: The function.
         identity: What identifies a server of another library that the function is a tool of.
         names: Local names for annotations that are written as strings.
-        options: Those of `@operation`.
+        input_schema: A JSON Schema for a function that takes `**arguments`.
+        options: The others of `@operation`.
     """
 
     def __init__(
-        self, function: Callable[..., Any], *, identity: str, names: Mapping[str, Any], **options: Unpack[Options]
+        self,
+        function: Callable[..., Any],
+        *,
+        identity: str,
+        names: Mapping[str, Any],
+        input_schema: Mapping[str, Any] | None = None,
+        **options: Unpack[Options],
     ) -> None:
         _check_function(function)
-        super().__init__(_as_method(function), names=names, **options)
+        super().__init__(_as_method(function), input_schema=input_schema, names=names, **options)
         self.identity = identity
         self.declared = frozenset(options)
         """The options that the author gave."""
 
 
-def declare(function: F, *, identity: str, names: Mapping[str, Any], **options: Unpack[Options]) -> F:
+def declare(function: F, **facts: Any) -> F:
     """Declare a function as an operation, and return the function itself; the arguments are those of the class.
 
     Raises:
         TypeError: It is no plain function, or an option is not usable.
     """
     with located(function):
-        setattr(function, _MARK, SoftOperation(function, identity=identity, names=names, **options))
+        setattr(function, _MARK, SoftOperation(function, **facts))
     return function
 
 

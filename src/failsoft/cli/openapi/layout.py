@@ -59,7 +59,7 @@ def literal(value: Any) -> str:
     if not isinstance(value, str):
         return repr(value)
     written = repr(value)
-    if written[0] == '"' or ('"' in value and "'" not in value):
+    if written[0] == '"' or value.count('"') > value.count("'"):
         return written
     return '"' + written[1:-1].replace("\\'", "'").replace('"', '\\"') + '"'
 
@@ -71,7 +71,7 @@ def docstring(text: str, indent: int, otherwise: str) -> list[str]:
     width = _WIDTH - indent - 6
     lines = []
     for paragraph in plain.splitlines():
-        lines += textwrap.wrap(paragraph, width, break_on_hyphens=False) or [""]
+        lines += textwrap.wrap(paragraph.strip(), width, break_on_hyphens=False) or [""]
     if lines[-1].endswith("\\") and not lines[-1].endswith("\\\\"):
         lines[-1] += "\\"
     space = " " * indent
@@ -106,7 +106,8 @@ def laid_out(source: Source, indent: int, before: str = "", after: str = "") -> 
         pieces = [source.text] if len(literal(source.text)) <= room else _pieces(source.text, room - 12)
         lines = "\n".join(f"{inner}{literal(piece)}" for piece in pieces)
         return f"{before}{source.prefix}(\n{lines}\n{end}){after}"
-    comma = "" if source.opening.endswith("[") and len(source.parts) == 1 else ","  # which would make it a tuple
+    is_one = len(source.parts) == 1 and source.opening.endswith(("[", ": ("))  # a comma would make it a tuple
+    comma = "" if is_one else ","
     lines = "\n".join(inner + laid_out(part, indent + _INDENT, "", comma) for part in source.parts)
     return f"{before}{source.opening}\n{lines}\n{end}{source.closing}{after}"
 

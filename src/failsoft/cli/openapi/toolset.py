@@ -13,6 +13,7 @@ from failsoft.cli.openapi.layout import Group, Named, Source, Text, Union, docst
 from failsoft.cli.openapi.types import Types, annotated, limits
 
 _RESULT_AT_MOST = 80
+_ITEM_AT_MOST = 100
 _SEPARATORS = {"comma": ",", "space": " ", "pipe": "|"}
 _PLACES = {"path": "path_values", "query": "query", "header": "headers", "cookie": "cookies"}
 
@@ -180,10 +181,17 @@ def _parameter(parameter: Parameter, item: ApiOperation, types: Types) -> Source
     if "default" in schema:
         said = f"{said} (default: {json.dumps(schema['default'])})".strip()
     if not parameter.is_required and base != "Any":
-        is_literal = isinstance(base, Group) and base.opening == "Literal["
-        base = replace(base, parts=[*base.parts, "None"]) if is_literal else Union([base, "None"])  # type: ignore[union-attr, type-var]  # a group
+        base = _or_none(base)
     made = annotated(base, limits(schema), said)
     return Named(f"{parameter.argument}: ", made, "" if parameter.is_required else " = None")
+
+
+def _or_none(base: Source) -> Source:
+    if isinstance(base, Group) and base.opening == "Literal[":
+        return replace(base, parts=[*base.parts, "None"])
+    return Union(
+        [*(part for part in base.parts if part != "None"), "None"] if isinstance(base, Union) else [base, "None"]
+    )
 
 
 def _request(item: ApiOperation, usual: Sequence[Sequence[str]]) -> list[Source]:
@@ -207,7 +215,7 @@ def _request(item: ApiOperation, usual: Sequence[Sequence[str]]) -> list[Source]
     return parts
 
 
-def _sent(parameter: Parameter) -> str:
+def _sent(parameter: Parameter) -> Source:
     """Return the part of a dictionary for an argument."""
     value = parameter.argument
     if parameter.style == "spread":
@@ -217,7 +225,8 @@ def _sent(parameter: Parameter) -> str:
         value = f"joined({value}{separator})"
     elif parameter.style in {"indexed", "json"}:
         value = f"{'indexed' if parameter.style == 'indexed' else 'json_text'}({value})"
-    return f"{literal(parameter.name)}: {value}"
+    name = literal(parameter.name)
+    return f"{name}: {value}" if len(name) + len(value) <= _ITEM_AT_MOST else Group(f"{name}: (", [value], ")")
 
 
 def _auth(alternatives: Sequence[Sequence[str]]) -> Source:

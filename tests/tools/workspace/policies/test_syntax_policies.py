@@ -75,7 +75,38 @@ FOUND |= {
     )
     for idle in (";", "e", "e;", "null", "0;")
 }
+FOUND |= {
+    f"Python written as {text!a}": (PYTHON, path, text, [(rule, line, column)])
+    for path, text, rule, line, column in (
+        ("a.py", "x = '\uff45'; \uff45\uff56\uff41\uff4c(y)", "eval", 1, 10),
+        ("a.py", "(\U0001d41e\U0001d42f\U0001d41a\U0001d425)(x)", "eval", 1, 2),
+        ("a.py", "(exec  # x\n)(y)", "exec", 1, 2),
+        ("a.pyw", "eval(x)", "eval", 1, 1),
+        ("a.py", "try: f()\nexcept E: (), [1, -x]", "empty-except", 2, 1),
+        ("a.py", "def f():\n    raise builtins.NotImplementedError", "stub", 2, 5),
+        ("a.py", "@not_abstractmethod\ndef f():\n    raise NotImplementedError", "stub", 3, 5),
+    )
+}
+FOUND |= {
+    f"TypeScript written as {text!a}": (TYPESCRIPT, "a.ts", text, [(rule, 1, column)])
+    for text, rule, column in (
+        ("(eval)(x)", "eval", 2),
+        ("(0, eval)(x)", "eval", 5),
+        ("(eval as any)(x)", "eval", 2),
+        ("eval.call(null, x)", "eval", 1),
+        ("window['eval'](x)", "eval", 9),
+        ("top.eval(x)", "eval", 5),
+        ("new window.Function(x)", "eval", 12),
+        ("///              @ts-ignore", "ts-ignore", 1),
+        ("/* why\n * @ts-ignore */", "ts-ignore", 1),
+        ("try { f() } catch { { void 0; (-1); `x` } }", "empty-catch", 13),
+        ("throw new TypeError('not-yet-implemented')", "stub", 1),
+    )
+}
 LEFT_ALONE = {
+    "an except whose value calls": (PYTHON, "a.py", "try: f()\nexcept E: (g(),)\n"),
+    "a catch whose block calls": (TYPESCRIPT, "a.ts", "try { f() } catch { { g() } }\ntry { f() } catch { `${g()}` }"),
+    "an abstract property": (PYTHON, "a.py", "@abc.abstractproperty\ndef f(x):\n    raise NotImplementedError\n"),
     "an except that handles": (PYTHON, "a.py", "try:\n    f()\nexcept E:\n    log()\n"),
     "a method named eval": (PYTHON, "a.py", "df.eval('x'); model.eval(); '''eval(x)'''  # eval(x)\n"),
     "another ending": (PYTHON, "a.md", "try: f()\nexcept: pass\n"),

@@ -12,11 +12,12 @@ from failsoft.framework.safe.tokens import TOKEN
 from failsoft.tools.workspace.policies.judging import Finding, LineNumbers
 
 _SECRET = "read it from the environment or a secret store, and have it revoked if it is real"  # noqa: S105 - advice
-_MARKER = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: [^\n]*)?\r?$", re.MULTILINE)
+_MARKER = re.compile(r"(?:^|(?<=[\r\ufeff]))(?:<{7}|>{7}|\|{7})(?: [^\r\n]*)?(?=[\r\n]|\Z)", re.MULTILINE)
 
 _PASSWORD = re.compile(
-    r"""(?i)(?<![\w-])[\w-]{0,40}(?:passw(?:or)?d|passphrase|secret|token|(?:api|access|private|secret|signing)[_-]?key)"""
-    r"""["']?\]?\s{0,3}(?::[^=\n"']{0,40}=|:=|=>|[:=])\s{0,3}(?:[bfru]{1,2})?["']{1,3}(?P<value>[^"'\s]{16,200})["']""",
+    r"""(?i)(?<![\w-])[\w-]{0,40}(?:passw(?:or)?d|passphrase|pwd|secret|token|(?:api|access|private|secret|signing)[_-]?key)"""
+    r"""["']?\]?\s{0,20}(?::[^=\n"']{0,40}=|:=|=>|[:=]|(?<=["']),)[\s(\\]{0,20}(?:[bfru]{1,2})?["'`]{1,3}"""
+    r"""(?P<value>[^"'`\s]{16,200})["'`]""",
     re.ASCII,
 )
 """A literal assigned to a name like that of a secret; its entropy is checked separately."""
@@ -47,15 +48,31 @@ _PYTHON_TEXT = re.compile(
     re.DOTALL,
 )
 _MARK = r"(?:TODO|FIXME|XXX|HACK)\b"
-_TODO_AFTER_SHARP = re.compile(rf"(?:^|(?<=\s))#[ \t]{{0,3}}{_MARK}", re.MULTILINE)
+_TODO_AFTER_SHARP = re.compile(rf"(?:^|(?<=[\s\ufeff]))#{{1,9}}:?[^\S\n]{{0,3}}{_MARK}", re.MULTILINE)
 _TODO_AFTER_SLASHES = re.compile(
     rf"(?:(?:^|(?<=[\s;{{}}]))(?://[/!]?|/\*+)|^[ \t]{{0,80}}\*)[ \t]{{0,3}}@?{_MARK}", re.MULTILINE
 )
 _SHARP_COMMENTS = frozenset({".rb", ".sh", ".toml", ".yaml", ".yml"})
 _SLASH_COMMENTS = frozenset(
     {
-        *(".c", ".cc", ".cjs", ".cpp", ".cs", ".cts", ".go", ".h", ".hpp", ".java", ".js", ".jsx", ".kt", ".kts"),
-        *(".mjs", ".mts", ".php", ".rs", ".scala", ".swift", ".ts", ".tsx"),
+        *(
+            ".c",
+            ".cc",
+            ".cjs",
+            ".cpp",
+            ".cs",
+            ".css",
+            ".cts",
+            ".go",
+            ".h",
+            ".hpp",
+            ".java",
+            ".js",
+            ".jsx",
+            ".kt",
+            ".kts",
+        ),
+        *(".mjs", ".mts", ".php", ".rs", ".scala", ".scss", ".swift", ".ts", ".tsx"),
     }
 )
 
@@ -90,7 +107,7 @@ def _ending(path: str) -> str:
 
 def _todo_comments(ending: str, text: str) -> Iterator[int]:
     """Yield the offset of each comment that begins with TODO, FIXME, XXX or HACK."""
-    if ending == ".py":
+    if ending in {".py", ".pyw"}:
         if "#" in text:
             text = _PYTHON_TEXT.sub(_without_text, text)
         yield from (found.start() for found in _TODO_AFTER_SHARP.finditer(text))

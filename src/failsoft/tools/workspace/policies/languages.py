@@ -10,6 +10,7 @@ import json
 import os
 import re
 import sys
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -32,6 +33,7 @@ class Language:
             is a part that the rules of `spared` do not apply to, the rest is for `is_found` and `tests_of`.
         advice: What to do instead, by rule.
         spared: Rules that do not apply everywhere.
+        spelled: Returns a text with the names as the language reads them, and every character in its place.
         is_found: Returns whether a match breaks its rule, from its captures and the bytes of the file.
         tests_of: Returns the parts that are compiled for tests only, from the captures `_attribute` in their order.
         is_test_file: Returns whether the rules of `spared` do not apply to a file at all.
@@ -42,15 +44,25 @@ class Language:
     words: Sequence[str]
     query: str
     advice: Mapping[str, str]
+    spelled: Callable[[str], str] = str
     spared: frozenset[str] = frozenset()
     is_found: Callable[[Mapping[str, Any], bytes], bool]
     tests_of: Callable[[Iterable[Any]], Iterable[Any]] = list
     is_test_file: Callable[[str], bool] = lambda _: False
 
 
+def _folded(text: str) -> str:
+    """Return a text with letters in other shapes, such as full width, as Python reads them in names."""
+    if text.isascii():
+        return text
+    shapes = {one: unicodedata.normalize("NFKC", one) for one in set(text) if not one.isascii()}
+    return text.translate({ord(one): letter for one, letter in shapes.items() if len(letter) == 1 and letter.isalnum()})
+
+
 _GAP = rb"(?>(?:\s|/\*[^*]{0,80}\*/|//[^\n]{0,80}\n)*)"
-_CALLED = re.compile(_GAP + rb"\(")
-_MACRO = re.compile(_GAP + rb"!(?!=)")
+_AFTER = rb"(?>(?:\s|/\*(?>[^*]*\*+(?:[^/*][^*]*\*+)*)/|//[^\n]*\n)*)"
+_CALLED = re.compile(_AFTER + rb"(?:::" + _AFTER + rb"<[^<>(){};]{0,80}>" + _AFTER + rb")?\(")
+_MACRO = re.compile(_AFTER + rb"!(?!=)")
 _OF_VALUE = re.compile(rb"(?<!\.)\." + _GAP + rb"\Z")
 _OF_SELF = re.compile(rb"(?<![\w#.])self\s*\.\s*\Z")
 _OF_PATH = re.compile(rb"::" + _GAP + rb"\Z")
@@ -59,22 +71,22 @@ _OF_OPTION = re.compile(
     rb"|<\s*(?:[\w:]*::\s*)?(?:Option|Result)\b[^;{}()]*>\s*::\s*)\Z"
 )
 _AROUND = 200
-"""Bytes around a name that decide whether it is a call; a query for the nodes around it takes quadratic time."""
+"""Bytes before a name that decide whether it is a method; a query for the nodes around it takes quadratic time."""
 
 
 def _rust_is_found(nodes: Mapping[str, Any], data: bytes) -> bool:
     (rule, node), *_ = nodes.items()
     before = data[max(0, node.start_byte - _AROUND) : node.start_byte]
-    behind = data[node.end_byte : node.end_byte + _AROUND]
+    end = node.end_byte
     if rule in {"panic", "stub"}:
-        return _MACRO.match(behind) is not None
+        return _MACRO.match(data, end) is not None
     if rule not in {"unwrap", "expect"}:
         return True
     if _OF_VALUE.search(before):  # parsers have an `expect` of their own; an Option or a Result is hardly ever `self`
-        return _CALLED.match(behind) is not None and not (rule == "expect" and _OF_SELF.search(before))
+        return _CALLED.match(data, end) is not None and not (rule == "expect" and _OF_SELF.search(before))
     if rule == "expect":
         return _OF_OPTION.search(before) is not None
-    return _OF_PATH.search(before) is not None and not behind.lstrip().startswith(b"::")
+    return _OF_PATH.search(before) is not None and not data[end : end + _AROUND].lstrip().startswith(b"::")
 
 
 def _rust_tests(attributes: Iterable[Any]) -> Iterator[Any]:
@@ -141,18 +153,22 @@ def _rust_is_test_file(path: str) -> bool:
 
 def _is_empty_or_no_body(nodes: Mapping[str, Any], _: bytes) -> bool:
     """Return whether a block, if the match has one, does nothing."""
-    body = nodes.get("_body")
-    return body is None or all(
-        child.type in _IDLE
-        or (child.type == "expression_statement" and all(part.type in _VALUES for part in child.named_children))
-        for child in body.named_children
-    )
+    waiting = [nodes["_body"]] if "_body" in nodes else []
+    while waiting:
+        for child in waiting.pop().named_children:
+            if child.type in _HOLDING:
+                waiting.append(child)
+            elif child.type not in _IDLE:
+                return False
+    return True
 
 
-_IDLE = frozenset({"comment", "empty_statement", "pass_statement"})
-_VALUES = frozenset({"comment", "ellipsis", "false", "float", "identifier", "integer", "none", "null", "number"})
-_VALUES |= frozenset({"string", "true", "undefined"})
-"""Nodes of values, which do nothing as a statement."""
+_IDLE = frozenset({"comment", "ellipsis", "empty_statement", "false", "float", "identifier", "integer", "none", "null"})
+_IDLE |= frozenset({"number", "pass_statement", "string", "string_fragment", "true", "undefined"})
+"""Nodes that do nothing: values as statements, and what says so."""
+_HOLDING = frozenset({"expression_statement", "list", "parenthesized_expression", "statement_block", "template_string"})
+_HOLDING |= frozenset({"tuple", "unary_expression", "unary_operator"})
+"""Nodes that do nothing if nothing in them does."""
 
 
 LANGUAGES: Mapping[str, Language] = {
@@ -164,12 +180,13 @@ LANGUAGES: Mapping[str, Language] = {
         "unsafe" @unsafe
         ([(identifier) (field_identifier) (type_identifier)] @unsafe (#eq? @unsafe "unsafe"))
         ("static" @static-mut . (mutable_specifier))
+        (static_item "static" @static-mut (mutable_specifier))
         ([(identifier) (field_identifier)] @unwrap
           (#any-of? @unwrap "unwrap" "unwrap_err" "r#unwrap" "r#unwrap_err"))
         ([(identifier) (field_identifier)] @expect
           (#any-of? @expect "expect" "expect_err" "r#expect" "r#expect_err"))
-        ((identifier) @panic (#eq? @panic "panic"))
-        ((identifier) @stub (#any-of? @stub "todo" "unimplemented"))
+        ((identifier) @panic (#any-of? @panic "panic" "r#panic"))
+        ((identifier) @stub (#any-of? @stub "todo" "unimplemented" "r#todo" "r#unimplemented"))
         [(attribute_item) (inner_attribute_item)] @_attribute
         """,
         advice={
@@ -187,20 +204,27 @@ LANGUAGES: Mapping[str, Language] = {
     ),
     "python": Language(
         grammar="tree_sitter_python",
-        endings={".py": "language", ".pyi": "language"},
+        endings={".py": "language", ".pyi": "language", ".pyw": "language"},
+        spelled=_folded,
         words=("except", "eval", "exec", "NotImplementedError"),
         query="""
         (except_clause (block) @_body) @empty-except
         ([(call function: (identifier) @eval)
+          (call function: (parenthesized_expression (identifier) @eval))
           (call function: (attribute object: (identifier) @_of attribute: (identifier) @eval))]
           (#eq? @eval "eval") (#any-of? @_of "builtins" "__builtins__"))
         ([(call function: (identifier) @exec)
+          (call function: (parenthesized_expression (identifier) @exec))
           (call function: (attribute object: (identifier) @_of attribute: (identifier) @exec))]
           (#eq? @exec "exec") (#any-of? @_of "builtins" "__builtins__"))
         (function_definition body: (block
-          (raise_statement [(identifier) @_kind (call function: (identifier) @_kind)]) @stub)
+          (raise_statement [
+            (identifier) @_kind
+            (call function: (identifier) @_kind)
+            (attribute attribute: (identifier) @_kind)]) @stub)
           (#eq? @_kind "NotImplementedError"))
-        ((decorated_definition (decorator) @_mark) @_spared (#match? @_mark "abstractmethod"))
+        ((decorated_definition (decorator) @_mark) @_spared
+          (#match? @_mark "^@[\\\\w.]*\\\\babstract(class|static)?(method|property)\\\\b"))
         """,
         advice={
             "empty-except": "handle the exception, log it, or let it pass on",
@@ -221,15 +245,26 @@ LANGUAGES: Mapping[str, Language] = {
         query="""
         (catch_clause body: (statement_block) @_body) @empty-catch
         ([(call_expression function: (identifier) @eval) (new_expression constructor: (identifier) @eval)
+          (call_expression function: (parenthesized_expression [
+            (identifier) @eval
+            (as_expression . (identifier) @eval)
+            (sequence_expression (identifier) @eval .)]))
+          (call_expression function: (member_expression
+            object: (identifier) @eval property: (property_identifier) @_through))
           (call_expression function:
-            (member_expression object: (identifier) @_of property: (property_identifier) @eval))]
-          (#any-of? @eval "eval" "Function") (#any-of? @_of "globalThis" "self" "window"))
-        ((comment) @ts-ignore (#match? @ts-ignore "^/[/*][\\\\s*]{0,10}@ts-(ignore|nocheck)\\\\b"))
+            (member_expression object: (identifier) @_of property: (property_identifier) @eval))
+          (new_expression constructor:
+            (member_expression object: (identifier) @_of property: (property_identifier) @eval))
+          (call_expression function:
+            (subscript_expression object: (identifier) @_of index: (string . (string_fragment) @eval .)))]
+          (#any-of? @eval "eval" "Function") (#any-of? @_through "apply" "bind" "call")
+          (#any-of? @_of "frames" "global" "globalThis" "parent" "self" "top" "window"))
+        ((comment) @ts-ignore (#match? @ts-ignore "(^/|\\\\n)[/*\\\\s]*@ts-(ignore|nocheck)\\\\b"))
         (throw_statement [
             (new_expression constructor: (identifier) @_kind arguments: (arguments . (_) @_said))
             (call_expression function: (identifier) @_kind arguments: (arguments . (_) @_said))]
-          (#eq? @_kind "Error")
-          (#match? @_said "^[\\"'`]\\\\s*(?i:todo|not\\\\s+(yet\\\\s+)?implemented)\\\\b")) @stub
+          (#any-of? @_kind "Error" "TypeError")
+          (#match? @_said "^[\\"'`]\\\\s*(?i:todo|not[\\\\s_-]*(yet[\\\\s_-]*)?implemented)\\\\b")) @stub
         """,
         advice={
             "empty-catch": "handle the error, log it, or let it pass on",

@@ -54,7 +54,10 @@ class LanguagePolicy:
         """Yield each place, in the order of the text."""
         language = self._language
         function = language.endings.get(PurePosixPath(path).suffix.lower())
-        if function is None or not any(word in text for word in language.words):
+        if function is None:
+            return
+        text = language.spelled(text)
+        if not any(word in text for word in language.words):
             return
         data = text.encode(errors="replace")
         found = (

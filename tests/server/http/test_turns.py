@@ -29,8 +29,15 @@ class Shop(BaseTool):
         await asyncio.sleep(0)
         return 3
 
+    @operation(read_only=True)
+    async def catalogue(self, call: CallContext) -> str:
+        """Return all prices at once, without waiting for anything."""
+        self.came.append(call.principal)
+        return "x" * 60_000
 
-async def test_a_caller_with_many_requests_does_not_delay_the_few_of_another() -> None:
+
+@pytest.mark.parametrize("tool", ["price", "catalogue"])
+async def test_a_caller_with_many_requests_does_not_delay_the_few_of_another(tool: str) -> None:
     tokens = ",".join(f"{name}:{token}" for name, token in TOKENS.items())
     shop = Shop(runtime=Runtime(settings=Settings(auth_tokens=tokens)))
     app = asgi_app(shop)
@@ -41,6 +48,6 @@ async def test_a_caller_with_many_requests_does_not_delay_the_few_of_another() -
         asyncio.TaskGroup() as group,
     ):
         for name in ("ada",) * MANY + ("bob",) * 3:
-            group.create_task(client.post("/mcp", headers=headers_of("price", name), content=body_of("price")))
+            group.create_task(client.post("/mcp", headers=headers_of(tool, name), content=body_of(tool)))
     assert len(shop.came) == MANY + 3
     assert [at for at, name in enumerate(shop.came) if name == "token:bob"][-1] < MANY / 2

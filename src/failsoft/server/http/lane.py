@@ -136,6 +136,7 @@ class Lane:
             await exchange.begin()
         outcome = await watched(exchange.outcome(self._server, connection, self._lifecycle), receive, exchange.ping)
         if outcome is not None:
+            self._turns.charge(len(outcome[1]))
             await exchange.finish(*outcome)
 
     def _refusal(self, scope: Scope, messages: Sequence[Message], tree: dict[str, Any] | None) -> Response | None:

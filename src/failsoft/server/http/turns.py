@@ -7,6 +7,8 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
 
 _FEW = 8
+_LARGE_BYTES = 50_000
+"""A response above this takes milliseconds to encode."""
 
 
 class Turns:
@@ -27,7 +29,7 @@ class Turns:
             caller: Returns the caller of the request.
             among: The requests in flight.
         """
-        if among <= _FEW:
+        if among <= _FEW and not self._is_taken:
             return
         loop = asyncio.get_running_loop()
         if not self._is_taken:
@@ -37,6 +39,16 @@ class Turns:
         turn: asyncio.Future[None] = loop.create_future()
         self._waiting.setdefault(caller(), deque()).append(turn)
         await turn
+
+    def charge(self, size: int) -> None:
+        """Let no other request begin in this round after a response of that many bytes, if they are many.
+
+        A request that waited for nothing was never in flight beside others, however long it has taken.
+        """
+        if size > _LARGE_BYTES and not self._is_taken:
+            self._is_taken = True
+            loop = asyncio.get_running_loop()
+            loop.call_soon(self._next, loop)
 
     def _next(self, loop: asyncio.AbstractEventLoop) -> None:
         """Begin a round: the next caller's first request."""

@@ -8,7 +8,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,7 @@ class Service:
         self.requests: list[tuple[str, str | None, dict[str, Any]]] = []
         self.status = 200
         self.form = "openai"
+        self.closed = threading.Event()
         self.headers: dict[str, str] = {}
         service = self
 
@@ -60,6 +61,10 @@ class Service:
                     self.send_header(name, value)
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
+                with suppress(ConnectionError):  # the client has left
+                    while service.form == "dripping":
+                        self.wfile.write(b" ")
+                        service.closed.wait(0.02)
                 self.wfile.write(data)
 
             def log_message(self, *_: Any) -> None:
@@ -81,6 +86,8 @@ class Service:
         return 200, {"data": data[::-1]}
 
     def close(self) -> None:
+        self.form = ""
+        self.closed.set()
         self.server.shutdown()
         self.server.server_close()
 
@@ -308,6 +315,13 @@ def test_a_hostile_service_is_replaced_by_words(
     monkeypatch.setattr(service, "answer", answer)
     found = search(served(embedding_url=service.url), "bark", mode="semantic")
     assert found["metadata"]["recovery"]["strategy"] == "lexical_search"
+
+
+def test_a_service_that_never_ends_its_answer_is_replaced_by_words_in_time(served: Serve, service: Service) -> None:
+    service.form = "dripping"
+    found = search(served(embedding_url=service.url, embedding_timeout_s=0.2), "bark", mode="semantic")
+    assert found["metadata"]["recovery"]["strategy"] == "lexical_search"
+    assert len(service.requests) == 2  # the first was given up soon enough for another
 
 
 def test_searches_at_one_time_are_served_on_one_event_loop_after_another(served: Serve, service: Service) -> None:

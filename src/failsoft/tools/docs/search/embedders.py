@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import json
 import math
@@ -178,6 +179,7 @@ class _Requests(BaseTool):
         answer = bytearray()
         try:
             async with (
+                asyncio.timeout(self._timeout_s),  # that of the client is for each read
                 httpx2.AsyncClient(timeout=self._timeout_s, headers=self._headers) as client,
                 client.stream("POST", self._url, json=body) as response,
             ):
@@ -187,7 +189,7 @@ class _Requests(BaseTool):
                     answer += piece
                     if len(answer) > _ANSWER_BYTES_AT_MOST:
                         raise EmbeddingServiceError(reason="its answer is too large")
-        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError) as error:
             raise EmbeddingServiceError(reason=f"it cannot be reached ({type(error).__name__})") from error
         vectors = await self.runtime.threads.run(partial(_vectors, bytes(answer), len(texts)))
         if vectors is None:

@@ -155,7 +155,7 @@ def test_explain_prints_the_page_of_a_code(folder: Path) -> None:
     rest = iter(printed)
     assert [line for line in f"# {section}".split("\n") if line not in rest] == []  # in the order of the page
     assert [line for line in printed if line not in known | set(head.split("\n"))] == [
-        "| Category | [`not_found`](not_found.md) |",
+        "- Category: [`not_found`](not_found.md)",
     ]
     ran = failsoft(folder, "explain", "DOC_NOT_FUND")
     assert ran.code == 1

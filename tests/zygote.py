@@ -1,10 +1,11 @@
 """Start Python programs in a tenth of the time, as forks of a process that has failsoft loaded.
 
-`PYTHON` is an executable that takes a Python command line (`-m MODULE`, `-c CODE` or a file; `-B`, `-P`, `-u`, `-W`).
-It is a small launcher that hands its arguments, folder, environment and open files to the fork server of this worker,
-forwards signals, and ends as the program ends; if the launcher is killed, so is the program. The program is a process
-of its own in a process group of its own: its pid is not that of the launcher but what `program_of` returns. It can
-import `tests` without a path. `python_with` is an executable of the same kind, with more modules loaded.
+`PYTHON` is an executable that takes a Python command line (`-m MODULE`, `-c CODE` or a file; `-B`, `-P`, `-u`, `-W`;
+with `-I`, Python itself runs). It is a small launcher that hands its arguments, folder, environment and open files to
+the fork server of this worker, forwards signals, and ends as the program ends; if the launcher is killed, so is the
+program. The program is a process of its own in a process group of its own: its pid is not that of the launcher but what
+`program_of` returns. It can import `tests` without a path. `python_with` is an executable of the same kind, with more
+modules loaded.
 Where a fork shows something else than a start (imports, warnings, resource limits, terminals, ignored signals, locales,
 SIGSTOP, tracing), and in one test of each kind of start (`tests/slow/cold`), use `sys.executable`.
 """
@@ -58,6 +59,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 _LAUNCHER = """#!{python} -IS
 import _signal, _socket, marshal, posix, select, sys
+if sys.argv[1:2] == ["-I"]:  # a script that needs no packages starts faster than a fork
+    posix.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 forwarded = {{1, 2, 3, 10, 12, 15}}
 _signal.pthread_sigmask(_signal.SIG_BLOCK, forwarded)  # until there is a program to forward them to
 open_files = []

@@ -138,6 +138,7 @@ def found(rule: Callable[[ast.AST, Path], bool], folder: Path) -> set[Finding]:
 
 
 _WALK = "the walk says what the kernel would say; its callers make a typed error of every OSError"
+_KERNEL = "the errno of a system call that Python does not offer; its callers make a typed error of every OSError"
 _GONE = "it signals the end of the other process; the pool makes a typed error of it"
 _INPUT = "the file is the operator's; the loader makes a typed error of every fault"
 _METRIC = "a recorder that breaks must not cost the call its answer; what it shows is missing where people look"
@@ -148,6 +149,12 @@ ALLOWED: dict[str, dict[Finding, str]] = {
         ("tools/files/resolving.py", "Walk._step"): _WALK,
         ("tools/files/resolving.py", "Walk._target"): _WALK,
         ("tools/edit/signatures.py", "_without_parents"): "a validator of pydantic: the caller gets a violation",
+        ("tools/files/exchange.py", "exchanged"): _KERNEL,
+        ("tools/files/exchange.py", "replaced"): _KERNEL,
+        (
+            "tools/workspace/supervisor.py",
+            "_start",
+        ): "a script of its own; the toolset makes a typed error of its report",
         ("tools/workspace/policies/judging.py", "_findings"): "caught below, with every other mistake of a policy",
         ("tools/flux/workers/fork_server.py", "ForkServer._fork"): _GONE,
         ("tools/flux/workers/fork_server.py", "_ask"): _GONE,

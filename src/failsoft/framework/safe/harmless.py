@@ -7,6 +7,7 @@ import re
 from failsoft.framework.safe.secret_names import has_secret_word, words_of
 
 _RANDOM_AT_LEAST = 6
+_STRONG_AT_LEAST = 8
 _SHORTEST = 2
 
 _REFERENCES = (
@@ -27,7 +28,7 @@ _PLACEHOLDERS = (
     r"#[0-9A-Fa-f]{3,8}",  # a color
     r"\s?(?i:https?|fileb?|s3|gs)://.*",  # its own secrets are hidden already
     r"[A-Z]{2,}[0-9]{0,2}(?:[_-][A-Z]+)*|[A-Z]+(?:_[A-Z]+)+",  # a constant, or what stands for a value in a usage
-    r"arn:.*",
+    r"arn:.*|/[a-z-]+",
     r"(?:\.[a-z_][a-z0-9_]*)+",  # a relative import
     r"(?i:basic|bearer|token)\s[{<$%\[].*",
 )
@@ -44,12 +45,13 @@ def _listed(words: str) -> frozenset[str]:
 
 
 _PROSE = _listed(
-    "a absent an and any array authentication await be bool boolean bytes callable can cannot could days default "
-    "denied dict did disabled does empty enabled enum expected expired failed false float for forbidden format "
-    "given has have hours in include int integer invalid is length list map may minutes missing must new nil no "
-    "none not null number object omit optional or pattern present range reference refused rejected required same- "
-    "origin seconds secretstr should str string the to too true tuple type unauthenticated unauthorized undefined "
-    "unexpected unknown unset value was will with withheld wrong yes"
+    "a absent an and any argument array async authentication await be bool boolean bytes callable can cannot "
+    "could days default denied dict did disabled does empty enabled enum expected expired failed false flag float "
+    "for forbidden format function given has have hours in include int integer invalid is lambda length list map "
+    "may minutes missing must new nil no none not null number object omit option optional or origin parameter "
+    "pattern present range reference refused rejected required same- seconds secretstr should str string the to "
+    "too true tuple type unauthenticated unauthorized undefined unexpected unknown unset value was will with "
+    "withheld wrong yes yield"
 )
 _IN_SENTENCES = _listed("a an and are be for from in is must no not of or the this that to was with your")
 _NAMES = _listed(
@@ -62,6 +64,13 @@ _NAMES = _listed(
 def is_mixed(value: str) -> bool:
     """Return whether a value looks like a password or a token where nothing but its place says so."""
     return len(value) >= _RANDOM_AT_LEAST and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+
+
+def is_strong(value: str) -> bool:
+    """Return whether a value looks like a generated password: capital and small letters, and digits."""
+    return len(value) >= _STRONG_AT_LEAST and all(
+        any(map(kind, value)) for kind in (str.isdigit, str.islower, str.isupper)
+    )
 
 
 def is_word(bare: str) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from failsoft.framework.safe.harmless import is_mixed, is_placeholder
+from failsoft.framework.safe.harmless import is_mixed, is_placeholder, is_strong
 from failsoft.framework.safe.secret_names import is_secret_name, may_be_secret_name
 from failsoft.framework.safe.tokens import REDACTED
 
@@ -16,6 +16,7 @@ _LITERAL = rf"(?P<secret>{_QUOTED})"
 _MIXED = r"(?P<secret>[^\s\"'<>,;)]{6,1024}+)"
 _NAME = r"(?P<name>[A-Za-z][\w.-]{0,60}+)"
 _KEY = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}|[\w+/]{43}=", re.ASCII)
+_LONG = 30
 _LAST_WORDS = re.compile(r"(?:[A-Za-z]{1,20}\s)?[\w.-]{0,60}\Z", re.ASCII)
 
 
@@ -76,6 +77,13 @@ _OF_COMMANDS = (
     ),
     _at(" /", form=rf"\s(?:/user:\S{{1,100}}\s(?!/)|/rp\s|/p(?:ass(?:word)?)?:(?![^\s=]{{1,100}}=)){_SECRET}"),
     _at("net use", form=rf"net\suse\s\S{{1,20}}\s\S{{1,200}}\s{_SECRET}(?=\s/user:)"),
+    _at(
+        *("login=", "user '", "digest "),
+        form=r"(?i)(?<![\w.-])(?:login=|user\s'|digest\s)[\w.@-]{1,100}:(?P<secret>[^\s\"'<]{6,200}+)",
+        is_secret=_looks_random,
+    ),
+    _at("rootpw", form=rf"rootpw\s(?:--plaintext\s)?(?!--){_SECRET}"),
+    _at("secret set ", form=rf"secret\sset\s[^\n]{{0,200}}?--value\s{_SECRET}"),
     _at("net user", form=rf"net\suser\s\S{{1,100}}\s(?!/){_SECRET}"),
     _at("lftp -u", form=rf"lftp\s-u\s[^\s,]{{1,100}},{_SECRET}"),
     _at("bundle config", form=r"bundle\sconfig\s(?:[^\s:]{1,100}\s){1,3}[^\s:]{1,100}:(?P<secret>[^\s/]\S{0,1023}+)"),
@@ -136,13 +144,13 @@ _BESIDE_NAMES = (
     ),
     _at(
         *("pass", "secret", "token", "key"),
-        form=r"(?P<word>(?i:password|passwd|passphrase|secret|token|key))\s{1,3}(?=\D{0,60}\d)"
+        form=r"(?P<word>(?i:password|passwd|passphrase|secret|token|key))\s{1,3}(?=[^\s\d]{0,60}\d)"
         r"(?P<secret>[\w.~+/!@#%^*-]{6,1024}+=*+)",
         is_secret=_has_name_before,
     ),
     _at(
         " for ",
-        form=r"(?i)\b(?:password|passwd|passphrase|secret|token|pin|otp|code)\sfor\s(?:user\s)?\S{1,100}?['\"]?"
+        form=r"(?i)\b(?:password|passwd|passphrase|secret|token|pin|otp|code)(?:\s[a-z]{1,12}){0,2}\sfor\s(?:user\s)?\S{1,100}?['\"]?"
         r"(?::|\sis:?|\s=)\s['\"]?(?P<secret>[^\s\"'<]{1,1024}+)",
         is_secret=_looks_like_code,
     ),
@@ -151,6 +159,11 @@ _BESIDE_NAMES = (
         form=r"(?i)\bpassword(?:\s(?:was|is|has|been|set|to|from|changed|updated|reset|now|as|provided|generated)){1,5}:?"
         r"\s['\"]?(?P<secret>[^\s\"'<]{6,1024}+)",
         is_secret=_looks_random,
+    ),
+    _at(
+        "password",
+        form=r"(?i)\bpassword\b[^\n:=]{1,60}[:=]\s{1,3}(?P<secret>[^\s\"'<]{8,1024}+)",
+        is_secret=lambda found: is_strong(found["secret"]) or _KEY.fullmatch(found["secret"]) is not None,
     ),
     _at(" to ", form=r"(?<=password\sfrom\s<redacted>\sto\s)(?P<secret>[^\s\"'<]{6,1024}+)"),
     _at(
@@ -169,17 +182,18 @@ _BESIDE_NAMES = (
     ),  # a variable in a command or a Dockerfile
     _at(
         *("password ", "secret ", "auth", "requirepass"),
-        form=r"(?i)(?<![\w.-])(?:(?:password|secret)\s[057]\s|auth\s[\w.-]{1,40}:|(?:requirepass|masterauth|auth)\s)"
+        form=r"(?i)(?<![\w.-])(?:(?:password|secret)\s[057]\s|auth\s[\w.-]{1,40}:|(?:requirepass|masterauth|auth(?:\sdefault)?)\s)"
         r"(?=[^\s\d]*\d)(?P<secret>\S{6,1024}+)",
     ),  # configuration of devices and stores
     _at(
         "(",
-        form=r"(?i)(?:login|auth|authentication|credentials?|pdo)(?:\s?=\s?)?"
-        rf"\((?:{_QUOTED},\s{{0,40}}){{1,2}}{_LITERAL}(?=[).])",
+        form=r"(?i)(?:login|auth|authentication|credentials?|pdo)(?:\s?=)?"
+        rf"\s?\((?:{_QUOTED},\s{{0,40}}){{1,2}}{_LITERAL}(?=[).])",
     ),
     _at(
-        "connect(",
-        form=rf"(?:mysqli?_p?connect|odbc_connect|DBI->connect)\((?:{_QUOTED},\s?){{2}}{_LITERAL}",
+        *("connect", "sequelize(", "ftp("),
+        form=rf"(?i)(?:connect(?:ion)?|sequelize|\bftp)\((?:{_QUOTED},\s?){{2}}{_LITERAL}",
+        is_secret=_looks_random,
     ),
     _at(
         "(", form=rf"(?i)(?<!\w)(?P<name>(?:set|with|network_?credential|basic_?auth)\w{{0,60}}+)"
@@ -215,7 +229,10 @@ def _without(places: tuple[_Place, ...], text: str, lowered: str) -> str:
 def _hidden(found: re.Match[str], place: _Place) -> str:
     """Return the match without its secret, if it is one."""
     name, value = found.groupdict().get("name"), found["secret"]
-    is_secret = (name is None or is_secret_name(name)) and place.is_secret(found)
+    is_named = (
+        name is None or is_secret_name(name) or (may_be_secret_name(name) and is_strong(value) and len(value) > _LONG)
+    )
+    is_secret = is_named and place.is_secret(found)
     if not is_secret or REDACTED in value or is_placeholder(value.strip("\"'")):
         return found[0]
     start, end = (place - found.start() for place in found.span("secret"))

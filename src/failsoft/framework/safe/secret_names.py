@@ -39,10 +39,12 @@ _SECRET_ENDS = (
 _SECRET_PAIRS = frozenset(
     tuple(pair.split("-"))
     for pair in _listed(
-        "connection-string conn-string conn-str connection-url connection-uri secure-string seed-phrase "
-        "recovery-code recovery-codes backup-code backup-codes verification-code security-code"
+        "connection-string conn-string conn-str connection-url connection-uri secure-string seed-phrase"
     )
 )
+
+_SECRET_CODES = _listed("access auth backup login mfa otp recovery security token totp verification")
+"""A word before `code` that makes it a secret."""
 
 _NO_SECRET_KEYS = _listed(
     "cache dedup foreign group hash idempotency index item lock map object partition primary public routing row sort "
@@ -86,9 +88,13 @@ def is_secret_name(name: str) -> bool:
     pairs = list(itertools.pairwise(words))
     if not _SECRET_PAIRS.isdisjoint(pairs[-1:]):
         return True
-    if words[-1] in _FACTS_ABOUT:
+    if words[-1] in _FACTS_ABOUT or (words[-1] in {"code", "codes"} and _SECRET_CODES.isdisjoint(words[-2:-1])):
         return False
-    if words in {("auth",), ("x", "auth"), ("pass",)} or not _SECRET_WORDS.isdisjoint(words):
+    if (
+        words in {("auth",), ("x", "auth"), ("pass",)}
+        or words[-1] in {"code", "codes"}
+        or not _SECRET_WORDS.isdisjoint(words)
+    ):
         return True
     if len(words) > 1 and (words[-1] in {"pass", "signature"} or words[-2:] == ("signature", "256")):
         return True

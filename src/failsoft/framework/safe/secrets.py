@@ -29,11 +29,11 @@ _NEEDLES = (
     (">", (" on >",)),
     ("|", ("sudo", "kinit", " login")),
     ("/", (" /p:", " /user:", " /rp ", "sqlplus ", "net user")),
-    ("_", ("_user", "_pat ", "_pat=")),
-    ("d", ("identified",)),
+    ("_", ("_user", "_pat ", "_pat=", "_salt")),
+    ("d", ("identified", "appid")),
     ("m", ("crumb",)),
-    ("(", ("login(", "pdo(")),
-    ("=", ("session=", "sessid=", "appid=")),
+    ("(", ("login(", "pdo(", "ftp(", "sequelize(")),
+    ("=", ("session=", "sessid=", "login=")),
     ("&", ("code=", "sid=", "sig=", "state=")),
     ("@", ("oracle:", "@tcp(", "@unix(")),
 )
@@ -214,7 +214,7 @@ def _end_of_user(rest: str) -> int:
 
 def _without_parameter(match: re.Match[str]) -> str:
     mark, name, value = match.groups()
-    is_secret = is_secret_parameter(name) and value != REDACTED and not value.startswith(("{{", "${"))
+    is_secret = is_secret_parameter(name) and value != REDACTED and not is_placeholder(value)
     return f"{mark}{name}={REDACTED if is_secret else value}"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from failsoft import BaseTool, CallContext, InvalidParameter, NotFound, operation
-from tests.doors import JsonSchemaArguments
+from tests.doors import JsonSchemaArguments, bounded
 from tests.each import each
 from tests.framework.recording import quiet_runtime
 from tests.framework.wellformed import check_wellformed
@@ -303,3 +303,13 @@ def test_names_in_the_branches_of_the_whole_schema_are_known(sent: dict[str, Any
     ]
     arguments = JsonSchemaArguments("t", {"type": "object", "oneOf": branches})
     assert {one.path: one.reason for one in arguments.violations(sent)} == refused
+
+
+@pytest.mark.parametrize("name", ["plan\u202e", "pl\u200ban", "\x1b[31mplan", "plan" * 200])
+def test_names_of_a_schema_that_hide_something_or_are_too_long_are_not_listed(name: str) -> None:
+    schema = {"type": "object", "properties": {name: {}, "path": {}}}
+    (fault,) = JsonSchemaArguments("t", schema).violations({"plan": 1})
+    assert fault.allowed == ("path",)
+    assert fault.suggestion is None
+    assert bounded(fault.message) == fault.message
+    assert bounded(fault.expected) == fault.expected

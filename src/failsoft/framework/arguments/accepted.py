@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from failsoft.framework.arguments.schemas import (
+    ALLOWED_AT_MOST,
     Schema,
     accepted_names,
     alternatives,
@@ -18,10 +19,11 @@ from failsoft.framework.arguments.schemas import (
     resolved,
 )
 from failsoft.framework.arguments.values import FORMATS
-from failsoft.framework.text import bounded, json_type, quoted
+from failsoft.framework.text import bounded, json_type, printable, quoted
 
 _SHOWN_AT_MOST = 8
 """Accepted values that a sentence names; the list holds more."""
+_NAME_AT_MOST = 128
 _SOURCE_AT_MOST = 100
 _SOURCE = re.compile(
     r"\b(?:[Aa]s|[Tt]hat|which) (`?[a-z][a-z0-9]*_[a-z0-9_]+`?(?:(?:, | or |, or | and )`?[a-z][a-z0-9_]+`?)*)"
@@ -104,6 +106,12 @@ class Accepted:
     def names(self) -> tuple[str, ...]:
         """The property names, in the order of their declaration."""
         return tuple(accepted_names(self._schemas))
+
+    @cached_property
+    def listed_names(self) -> tuple[str, ...]:
+        """The first property names, without those that hide something or that nobody would read."""
+        first = self.names[:ALLOWED_AT_MOST]
+        return tuple([name for name in first if len(name) <= _NAME_AT_MOST and printable(name) == name])
 
     @cached_property
     def required(self) -> frozenset[str]:

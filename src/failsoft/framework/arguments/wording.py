@@ -166,7 +166,7 @@ def _with_source(expected: str, place: Place) -> str:
 def _unexpected(path: str, name: str, holder: Place) -> Violation:
     around = holder.accepted
     given = holder.value if isinstance(holder.value, (dict, Mapping)) else ()
-    free = [option for option in around.names if option not in given]
+    free = [option for option in around.names if option not in given and printable(option) == option]
     found = correction(name, free, what="parameter", changes=around.changes, aliases=around.aliases)
     own = around.aliases.get(name)
     if own is not None and own in given:
@@ -177,7 +177,7 @@ def _unexpected(path: str, name: str, holder: Place) -> Violation:
         reason="unexpected",
         message=around.refusal_of_a_name,
         expected=around.words_of_names,
-        allowed=around.names[:ALLOWED_AT_MOST],
+        allowed=around.listed_names,
         suggestion=found and found.meant,
         how_far=found and found.how_far,
         is_standard=bool(around.names),

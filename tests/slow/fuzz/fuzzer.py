@@ -1,4 +1,4 @@
-"""Fuzz the server, the proxy and the documents: `python -m tests.slow.fuzz.fuzzer --seconds 3600 --seed 1`.
+"""Fuzz server, proxy, client, adapter and documents: `python -m tests.slow.fuzz.fuzzer --seconds 3600 --seed 1`.
 
 A round of each part takes some seconds and is repeated with the next seed until the time is up. A problem is printed
 with the part and the seed that show it again: `--part PART --seed SEED --seconds 0`.
@@ -26,8 +26,12 @@ import anyio
 from hypothesis import given, seed as seeded
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 
+from failsoft import ToolError
+from failsoft.adapters.mcpserver import FailSoft
+from failsoft.client import Client as TypedClient
 from failsoft.tools.docs import Docs
 from tests.e2e.hostile import volleys
 from tests.e2e.under_attack import bounded
@@ -44,6 +48,8 @@ BLOCKED_AT_MOST_MS = 100
 PARSING_AT_MOST_MS = 50
 """What large messages take that were parsed beside the loop: the SDK validates them."""
 GROWTH_AT_MOST_MB = 100
+MESSAGE_AT_MOST = 2_500
+TOOLS = 12
 OWN_FAULTS = {"INTERNAL_ERROR", "UNKNOWN_ERROR"}
 
 
@@ -239,6 +245,65 @@ def _site(seed: int) -> Iterator[str]:
         process.communicate()
 
 
+async def client(seed: int, found: Found, *, cases: int = 25) -> None:
+    """Call the tools of a hostile server through the typed client, over stdio and HTTP."""
+    drawn = Grammar(seed)
+    with _site(seed) as url:
+        for target in ([sys.executable, str(UPSTREAM), "wild", str(seed)], url):
+            tasks = 0
+            try:
+                async with asyncio.timeout(2 * CALL_S), TypedClient(target, mode="legacy", attempts=2) as typed:
+                    for _ in range(cases):
+                        await _called_by_client(typed, f"wild_{drawn.randrange(TOOLS)}", found)
+                        tasks = max(tasks, len(asyncio.all_tasks()))
+            except ToolError as error:  # the connection was lost before the first call
+                found.counts[f"client: not connected, {error.code}"] += 1
+            found.keep("client: tasks", tasks)
+
+
+async def _called_by_client(typed: TypedClient, name: str, found: Found) -> None:
+    try:
+        await typed.call(name, {"a": "x"}, timeout_s=5)
+        code = "ok"
+    except ToolError as error:
+        code = error.code
+        json.dumps(error.to_dict())
+        if len(error.message) > MESSAGE_AT_MOST:
+            found.problems.append(f"client: {name}: a message of {len(error.message)} characters")
+    found.counts[f"client: {code}"] += 1
+    if code in OWN_FAULTS:
+        found.problems.append(f"client: {name}: {code}")
+
+
+async def adapter(seed: int, found: Found, *, cases: int = 40) -> None:
+    """List and call tools with hostile schemas and results in a server that has the adapter on."""
+    drawn = Grammar(seed)
+    server: MCPServer[Any] = MCPServer("wild")
+
+    async def work() -> str:
+        return json.dumps(drawn.result())
+
+    for number in range(TOOLS):
+        server.add_tool(work, name=f"wild_{number}", structured_output=False)
+    for tool in server._tool_manager.list_tools():
+        schema = drawn.input_schema()
+        tool.parameters = schema if isinstance(schema, dict) else {"type": "object"}
+    adapted = FailSoft(server)
+    began = time.thread_time()
+    found.counts["adapter: tools listed"] += len(await server.list_tools())
+    found.keep("adapter: list ms", (time.thread_time() - began) * 1_000)
+    for _ in range(cases):
+        given_ = drawn.value()
+        arguments = json.loads(json.dumps(given_ if isinstance(given_, dict) else {"a": given_}))
+        result: Any = await server.call_tool(f"wild_{drawn.randrange(TOOLS)}", arguments)
+        failed = (result.meta or {}).get("dev.failsoft/error") or {}
+        code = failed.get("code", "ok")
+        found.counts[f"adapter: {code}"] += 1
+        if code == "INTERNAL_ERROR":
+            found.problems.append(f"adapter: {json.dumps(arguments)[:300]}: {code}")
+    adapted.detach()
+
+
 async def documents(seed: int, found: Found, *, cases: int = 40) -> None:
     """Read, search, list and check pages from a grammar."""
     drawn = Grammar(seed)
@@ -284,7 +349,14 @@ def _look_at_log(log: Path, part: str, found: Found) -> None:
     found.problems += [f"{part}, log: {line[:600]}" for line in bad[:3]]
 
 
-PARTS: dict[str, Callable[..., Any]] = {"lanes": lanes, "http": http, "proxy": proxy, "documents": documents}
+PARTS: dict[str, Callable[..., Any]] = {
+    "lanes": lanes,
+    "http": http,
+    "proxy": proxy,
+    "client": client,
+    "adapter": adapter,
+    "documents": documents,
+}
 
 
 def fuzz(parts: list[str], *, seconds: float, seed: int, show: Callable[[str], object]) -> Found:

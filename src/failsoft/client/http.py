@@ -57,7 +57,7 @@ class _Incoming(ContextReceiveStream[SessionMessage | Exception]):
 
     __slots__ = ("_asked",)
 
-    def __init__(self, stream: ContextReceiveStream[SessionMessage | Exception], asked: Unanswered) -> None:
+    def __init__(self, stream: Any, asked: Unanswered) -> None:
         super().__init__(stream._inner)  # noqa: SLF001 - of the same class
         self._asked = asked
 

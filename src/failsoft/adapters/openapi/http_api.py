@@ -83,7 +83,7 @@ class HttpApi:
         self._secrets = {name: value.get_secret_value() for name, value in (secrets or {}).items() if value}
         for name, value in self._secrets.items():
             if not value.isprintable():
-                raise ConfigurationError(issue=f"the credential `{name}` has characters that no request can carry")
+                raise ConfigurationError(issue=f"the credential '{name}' has characters that no request can carry")
         self._auth = auth
         self._client: httpx2.AsyncClient | None = None
 

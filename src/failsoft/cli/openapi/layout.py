@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from failsoft.framework.text import printable_lines
+
 _WIDTH = 120
 _INDENT = 4
 
@@ -66,7 +68,7 @@ def literal(value: Any) -> str:
 
 def docstring(text: str, indent: int, otherwise: str) -> list[str]:
     """Return the lines of a docstring: wrapped, with no escape and no end in it but its own."""
-    plain = text.replace("\\", "\\\\").replace('"""', "'''").strip() or otherwise
+    plain = printable_lines(text).replace("\\", "\\\\").replace('"""', "'''").strip() or otherwise
     plain = plain[:-1] + "'" if plain.endswith('"') else plain
     width = _WIDTH - indent - 6
     lines = []

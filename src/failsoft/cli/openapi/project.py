@@ -59,7 +59,7 @@ def usable(api: Api) -> Api:
         except TypeError as error:
             left_out.append((f"{item.method} {item.path}", bounded(str(error))))
     if not kept:
-        raise ConfigurationError(issue=f"The document has no operation that can be offered: {left_out[0][1]}")
+        raise ConfigurationError(issue=f"The document has no operation that can be offered ({left_out[0][1]})")
     return replace(api, operations=tuple(kept), left_out=tuple(left_out))
 
 

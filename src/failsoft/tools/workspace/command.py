@@ -110,13 +110,13 @@ class Command:
     def _start(self) -> tuple[subprocess.Popen[bytes], int]:
         """Start the supervisor, and return it with the descriptor on which it reports how the command ended."""
         report, reported = os.pipe()
-        given = {"report": reported, "parent": os.getpid(), "limits": self._limits}
+        given = {"report": reported, "limits": self._limits}
         try:
             process = subprocess.Popen(  # noqa: S603 - of the settings, without a shell; asyncio starts it so, too
                 [sys.executable, "-I", "-S", supervisor.__file__, json.dumps(given), *self._arguments],
                 cwd=self._folder,
                 env=self._environment,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,  # it ends with this process
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -165,6 +165,8 @@ class Command:
             asyncio.get_running_loop().remove_reader(report)
             os.close(report)
             process.wait()
+            if process.stdin is not None:
+                process.stdin.close()
             self._process = None
             self._exited.set()
 

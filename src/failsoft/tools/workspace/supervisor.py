@@ -3,7 +3,7 @@
     python -I -S supervisor.py LIMITS PROGRAM [ARGUMENT ...]
 
 On Linux it is the subreaper of the command: a process that leaves its session becomes a child of this script when its
-parent ends, and so is found. SIGTERM, or the end of the parent, ends all of them. It runs without the package, whose
+parent ends, and so is found. SIGTERM, or the end of its input, ends all of them. It runs without the package, whose
 import takes half a second.
 """
 
@@ -13,6 +13,7 @@ import errno
 import json
 import os
 import resource
+import select
 import signal
 import sys
 import time
@@ -21,7 +22,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_PR_SET_CHILD_SUBREAPER = 36
 _LOOK_S = 0.25
 """How often the processes are counted."""
 _ENDED_WITHIN_S = 4.0
@@ -30,16 +31,17 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _WAITED = frozenset({signal.SIGCHLD, signal.SIGTERM})
 
 
-def _adopt(parent: int) -> None:
-    """Become the parent of orphans among the descendants, and end with the parent; Linux only."""
+def _adopt() -> None:
+    """Become the parent of orphans among the descendants; Linux only."""
     if sys.platform == "linux":
         import ctypes  # noqa: PLC0415 - for Linux only
 
-        prctl = ctypes.CDLL(None).prctl
-        prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
-    if os.getppid() != parent:
-        sys.exit(1)
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _is_orphan() -> bool:
+    """Return whether the server has gone: it holds the other end of standard input, and writes nothing."""
+    return bool(select.select([0], [], [], 0)[0])
 
 
 def _limit_tasks(processes: int) -> None:
@@ -65,6 +67,7 @@ def _start(arguments: list[str], processes: int) -> int:
     if not pid:
         try:
             os.setsid()
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             _limit_tasks(processes)
             with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 - pathlib takes long to load
@@ -170,7 +173,8 @@ def _run(arguments: list[str], limits: dict[str, int | None]) -> tuple[str, int]
         if caught is not None and caught.si_signo == signal.SIGTERM:
             ending = "terminated"
         elif time.monotonic() >= next_look:
-            ending, next_look = _excess(limits) or "", time.monotonic() + _LOOK_S
+            ending = "terminated" if _is_orphan() else _excess(limits) or ""
+            next_look = time.monotonic() + _LOOK_S
     if status is None:
         _kill_group(leader)
     _end_all(leader)
@@ -181,13 +185,13 @@ def _run(arguments: list[str], limits: dict[str, int | None]) -> tuple[str, int]
 
 
 def main() -> None:
-    """Run the command of the arguments; the descriptor, the limits and the parent are in the first one, as JSON."""
+    """Run the command of the arguments; the descriptor and the limits are in the first one, as JSON."""
     given = json.loads(sys.argv[1])
     signal.pthread_sigmask(signal.SIG_BLOCK, _WAITED)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would lose every status
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.set_inheritable(given["report"], False)  # noqa: FBT003 - the function of os takes no name
-    _adopt(given["parent"])
+    _adopt()
     ended = _run(sys.argv[2:], given["limits"])
     os.write(given["report"], json.dumps(ended).encode())
 

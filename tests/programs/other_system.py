@@ -28,7 +28,7 @@ MISSING_IN_OS = {
     "win32": (
         *("O_NOFOLLOW", "O_NONBLOCK", "O_DIRECTORY", "O_NOCTTY", "O_CLOEXEC", "O_PATH", "O_TMPFILE", "O_NOATIME"),
         *("fork", "forkpty", "killpg", "getuid", "geteuid", "getgid", "getegid", "getpgid", "setsid", "mkfifo"),
-        *("fchmod", "fchown", "chown", "lchown", "pread", "pwrite", "preadv", "pwritev", "register_at_fork", "uname"),
+        *("fchown", "chown", "lchown", "pread", "pwrite", "preadv", "pwritev", "register_at_fork", "uname"),
         *("sched_getaffinity", "statvfs", "getxattr", "setxattr", "listxattr", "getloadavg", "sendfile", "fdatasync"),
         *("copy_file_range", "memfd_create", "pidfd_open", "posix_fadvise", "wait4", "waitid", "posix_spawn"),
         *("fchdir", "sysconf", "confstr", "getpriority", "nice", "getgroups", "getgrouplist", "ctermid", "openpty"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from failsoft.framework.safe.harmless import is_mixed, is_placeholder, is_strong
@@ -221,12 +222,12 @@ def _without(places: tuple[_Place, ...], text: str, lowered: str) -> str:
     for place in places:
         for mark in place.marks:
             if mark in lowered:
-                text = place.pattern.sub(lambda found, place=place: _hidden(found, place), text)  # type: ignore[misc]  # its default
+                text = place.pattern.sub(partial(_hidden, place), text)
                 break
     return text
 
 
-def _hidden(found: re.Match[str], place: _Place) -> str:
+def _hidden(place: _Place, found: re.Match[str]) -> str:
     """Return the match without its secret, if it is one."""
     name, value = found.groupdict().get("name"), found["secret"]
     is_named = (
@@ -235,5 +236,5 @@ def _hidden(found: re.Match[str], place: _Place) -> str:
     is_secret = is_named and place.is_secret(found)
     if not is_secret or REDACTED in value or is_placeholder(value.strip("\"'")):
         return found[0]
-    start, end = (place - found.start() for place in found.span("secret"))
+    start, end = (at - found.start() for at in found.span("secret"))
     return f"{found[0][:start]}{REDACTED}{found[0][end:]}"

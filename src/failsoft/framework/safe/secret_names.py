@@ -85,20 +85,20 @@ def is_secret_name(name: str) -> bool:
     words = words_of(name[:NAME_AT_MOST])
     if not words or not _FOR_THE_CALLER.isdisjoint(words):
         return False
-    pairs = list(itertools.pairwise(words))
+    last, pairs = words[-1], list(itertools.pairwise(words))
     if not _SECRET_PAIRS.isdisjoint(pairs[-1:]):
         return True
-    if words[-1] in _FACTS_ABOUT or (words[-1] in {"code", "codes"} and _SECRET_CODES.isdisjoint(words[-2:-1])):
+    if last in _FACTS_ABOUT or (last in {"code", "codes"} and _SECRET_CODES.isdisjoint(words[-2:-1])):
         return False
     if (
         words in {("auth",), ("x", "auth"), ("pass",)}
-        or words[-1] in {"code", "codes"}
+        or last in {"code", "codes"}
         or not _SECRET_WORDS.isdisjoint(words)
     ):
         return True
-    if len(words) > 1 and (words[-1] in {"pass", "signature"} or words[-2:] == ("signature", "256")):
+    if len(words) > 1 and (last in {"pass", "signature"} or words[-2:] == ("signature", "256")):
         return True
-    ends_so = words[-1].endswith(_SECRET_ENDS) and words[-1] not in _OTHER_PASSES
+    ends_so = last.endswith(_SECRET_ENDS) and last not in _OTHER_PASSES
     return ends_so or any(after in {"key", "keys"} and before in _SECRET_KEYS for before, after in pairs)
 
 

@@ -50,6 +50,7 @@ PARSING_AT_MOST_MS = 50
 GROWTH_AT_MOST_MB = 100
 MESSAGE_AT_MOST = 2_500
 TOOLS = 12
+CLIENT_CALL_S = 5
 OWN_FAULTS = {"INTERNAL_ERROR", "UNKNOWN_ERROR"}
 
 
@@ -252,7 +253,10 @@ async def client(seed: int, found: Found, *, cases: int = 25) -> None:
         for target in ([sys.executable, str(UPSTREAM), "wild", str(seed)], url):
             tasks = 0
             try:
-                async with asyncio.timeout(2 * CALL_S), TypedClient(target, mode="legacy", attempts=2) as typed:
+                async with (
+                    asyncio.timeout(2 * CALL_S + CLIENT_CALL_S * cases),
+                    TypedClient(target, mode="legacy", attempts=2) as typed,
+                ):
                     for _ in range(cases):
                         await _called_by_client(typed, f"wild_{drawn.randrange(TOOLS)}", found)
                         tasks = max(tasks, len(asyncio.all_tasks()))
@@ -263,7 +267,7 @@ async def client(seed: int, found: Found, *, cases: int = 25) -> None:
 
 async def _called_by_client(typed: TypedClient, name: str, found: Found) -> None:
     try:
-        await typed.call(name, {"a": "x"}, timeout_s=5)
+        await typed.call(name, {"a": "x"}, timeout_s=CLIENT_CALL_S)
         code = "ok"
     except ToolError as error:
         code = error.code

@@ -49,7 +49,7 @@ async def http_streams(url: str, *, headers: Mapping[str, str], limit_bytes: int
         ) as client,
         streamable_http_client(url, http_client=client, max_sse_event_size=None) as (incoming, outgoing),
     ):
-        yield _Incoming(incoming, asked), outgoing  # type: ignore[arg-type]  # the protocol of its class
+        yield _Incoming(incoming, asked), outgoing
 
 
 class _Incoming(ContextReceiveStream[SessionMessage | Exception]):

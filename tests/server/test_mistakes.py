@@ -42,6 +42,10 @@ MISTAKES = {
         '    @operation(verify_with="look")\n' + HANDLER,
         ["Shelf.look", "names no read-only operation"],
     ),
+    "no self": (
+        "    @operation(read_only=True)\n" + HANDLER.replace("self, ", ""),
+        ["Shelf.look takes no `self`"],
+    ),
     "a name with a blank": ('    @operation(name="look up")\n' + HANDLER, ["Shelf.look", "letters, digits"]),
 }
 

@@ -56,12 +56,14 @@ def read_parameters(
         contexts: The classes of a context parameter, which is no argument.
 
     Raises:
-        TypeError: A positional-only parameter or `*args` (MCP arguments have names), or a `Reference` that is too deep.
+        TypeError: No `self`, a positional-only parameter or `*args` (MCP arguments have names), or a `Reference` that
+            is too deep.
     """
     parameters: list[Parameter] = []
     context = keywords = None
     members = list(inspect.signature(function).parameters.items())
-    if not members or members[0][1].kind in {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}:
+    named_only = {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}
+    if not members or members[0][1].kind in named_only or (members[0][0] != "self" and members[0][0] in hints):
         msg = f"{function.__qualname__} takes no `self`: an operation is a method"
         raise TypeError(msg)
     for name, parameter in members[1:]:

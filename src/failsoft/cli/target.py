@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 import typer
 
 from failsoft.cli.errors import usage
+from failsoft.framework.audit import change_entry
 from failsoft.framework.call.toolset import BaseTool
-from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.errors import ConfigurationError, ToolError, Unauthenticated, Unavailable
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.files import read_regular
@@ -236,10 +236,7 @@ async def audited(operation: str, *, tool: str = "", log: Path | None = None, **
     trail = AuditLog.from_settings(settings.model_copy(update={"audit_path": settings.audit_path or log}))
     if trail is None:
         return
-    seed = {"code": None, "error_code": None, "cause": None, "tool_name": operation}
-    entry = {"event": "success", "effect": "applied", "timestamp": utc_timestamp(), "operation": operation}
-    named = {"tool": tool} if tool else {}
-    await trail.record({**seed, **entry, **named, "principal": operator(), **about})
+    await trail.record(change_entry(operation, tool=tool, principal=operator(), **about))
 
 
 def operator() -> str:

@@ -109,6 +109,9 @@ class Settings(EnvironmentSettings):
         default=None,
         description="Bearer tokens of several callers, as alice:token,bob:token: each is a principal of that name.",
     )
+    admin_token: SecretStr | None = Field(
+        default=None, min_length=8, description="Bearer token of the controls over HTTP; without one there are none."
+    )
     allowed_hosts: Names = Field(
         default=(), description="Host names that HTTP requests may be addressed to, separated by commas."
     )

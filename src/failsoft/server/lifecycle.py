@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import anyio
 
@@ -26,6 +26,20 @@ Phase: TypeAlias = Literal["starting", "ready", "draining", "stopped"]
 _FAULTS_AT_MOST = 10
 _CANCELLATION_S = 1.0
 """Time for a cancelled call to return its failure, in seconds."""
+
+
+class Pause(NamedTuple):
+    """An operation that an operator has paused.
+
+    Args:
+        reason: What callers are told.
+        by: Who paused it.
+        since: When, in ISO 8601.
+    """
+
+    reason: str
+    by: str
+    since: str
 
 
 class Lifecycle:
@@ -53,6 +67,8 @@ class Lifecycle:
         self._cut_off: set[asyncio.Task[Any] | None] = set()
         self.phase: Phase = "starting"
         self.in_flight = 0
+        self.paused: Mapping[str, Pause] = {}
+        """By `toolset/operation`."""
         self.failure: ToolError | None = None
         """Why the toolsets could not start; some servers swallow the exception."""
 

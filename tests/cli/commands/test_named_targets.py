@@ -89,11 +89,11 @@ def test_the_security_check_names_roles_that_let_one_client_approve_its_plans(ru
     assert together - apart != set()
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="failsoft state takes no --url, so that it cannot ask a running server"
-)
-def test_the_state_of_a_running_server_is_asked_for_by_its_url(inside: Run) -> None:
-    assert inside("state", "list", "--url", NOBODY).code != ExitCode.USAGE
+@pytest.mark.parametrize("command", [("list",), ("open", "bank"), ("close", "bank"), ("reset", "bank")])
+def test_the_state_of_a_running_server_is_asked_for_by_its_url(inside: Run, command: tuple[str, ...]) -> None:
+    ran = inside("state", *command, "--url", NOBODY)
+    assert ran.code == ExitCode.FAILED
+    assert ran.err.startswith("UNAVAILABLE: No failsoft server answers at http://127.0.0.1:9/")
 
 
 ROLES = "LEAD:read+plan,REVIEW:read+approve,WINDSURF:read+write"

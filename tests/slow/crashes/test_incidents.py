@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -74,7 +74,14 @@ class Window(http.server.BaseHTTPRequestHandler):
 class Site:
     """A server of two workers with its Redis, its bank, its disk and its Prometheus."""
 
-    def __init__(self, folder: Path, stack: ExitStack, *, alertmanager: int | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        stack: ExitStack,
+        *,
+        alertmanager: int | None = None,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
         self.gate, self.disk, self.recovery = folder / "gate", folder / "disk", folder / "recovery.toml"
         self.disk.mkdir()
         self.recovery.write_text("")
@@ -94,12 +101,14 @@ class Site:
             "FAILSOFT_STATE_URL": self.redis.url,
             "FAILSOFT_WORKER_STALL_S": "1",
             "XDG_STATE_HOME": str(folder / "state"),
+            **(variables or {}),
         }
         if alertmanager is not None:
             self.environment["FAILSOFT_ALERT_ALERTMANAGER_URL"] = f"http://127.0.0.1:{alertmanager}"
         self.stack = stack
+        self.url = f"http://127.0.0.1:{self._port}"
         limits = httpx2.Limits(max_connections=None)
-        self._client = httpx2.Client(base_url=f"http://127.0.0.1:{self._port}", timeout=BOUND_S, limits=limits)
+        self._client = httpx2.Client(base_url=self.url, timeout=BOUND_S, limits=limits)
         stack.callback(self._client.close)
         self._threads = ThreadPoolExecutor(150)
         self._over = threading.Event()
@@ -108,7 +117,7 @@ class Site:
         self.processes = processes_of(self.server)
         stack.callback(self._over.set)
         for tool in ("balance", "look_up", "pay", "process_id"):
-            self.call(tool)
+            self.answer(tool)
         self.prometheus = stack.enter_context(scraping(folder, self._port, TOKEN, alertmanager=alertmanager))
         self.prometheus.waits(2)
 
@@ -118,8 +127,8 @@ class Site:
         self.stack.callback(server.close)
         return server
 
-    def call(self, tool: str, *, token: str = TOKEN, host: str = "127.0.0.1") -> None:
-        """Make a call, whatever comes of it."""
+    def answer(self, tool: str, *, token: str = TOKEN, host: str = "127.0.0.1") -> str:
+        """Make a call, and return what comes of it."""
         meta: dict[str, Any] = {
             "io.modelcontextprotocol/protocolVersion": VERSION,
             "io.modelcontextprotocol/clientCapabilities": {},
@@ -137,11 +146,21 @@ class Site:
         }
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         with suppress(httpx2.HTTPError):
-            self._client.post("/mcp", json=body, headers=headers)
+            return self._client.post("/mcp", json=body, headers=headers).text
+        return ""
+
+    def control(self, path: str, body: dict[str, Any]) -> int:
+        """Use a control, and return the status."""
+        headers = {"authorization": f"Bearer {self.environment['FAILSOFT_ADMIN_TOKEN']}"}
+        return self._client.post(f"/admin/{path}", json=body, headers=headers).status_code
+
+    def ready(self) -> int:
+        """Return the status of `/readyz`, of the worker that takes a new connection."""
+        return httpx2.get(f"{self.url}/readyz").status_code
 
     def status(self) -> dict[str, Any]:
         """Return what `/status.json` says."""
-        answer = self._client.get("/status.json", headers={"authorization": f"Bearer {TOKEN}"})
+        answer = httpx2.get(f"{self.url}/status.json", headers={"authorization": f"Bearer {TOKEN}"}, timeout=BOUND_S)
         return cast("dict[str, Any]", answer.json())
 
     def calls(self, tool: str, *, at_once: int = 1, **how: str) -> None:
@@ -149,7 +168,7 @@ class Site:
 
         def go_on() -> None:
             while not self._over.wait(0.02):
-                self.call(tool, **how)
+                self.answer(tool, **how)
 
         for _ in range(at_once):
             self._threads.submit(go_on)
@@ -187,7 +206,7 @@ def down(site: Site) -> None:
 
 def slow(site: Site) -> None:
     site.bank.wait_s = 5.5
-    site.call("balance")
+    site.answer("balance")
 
 
 def flapping(site: Site) -> None:

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 from contextlib import ExitStack
@@ -25,6 +26,7 @@ from tests.slow.crashes.test_incidents import Site
 from tests.slow.crashes.test_supervisor import comes_true
 
 SCRAPES = 30
+ADMIN = "the token of an operator"
 SCHEMA = Path(__file__).parents[3] / "docs/schemas/status.schema.json"
 TARGETS = {
     target["expr"]: f"{name}: {panel['title']}: {target['legendFormat']}"
@@ -74,6 +76,20 @@ def test_the_status_is_that_of_all_workers(tmp_path: Path) -> None:
         assert {one["name"]: one.get("circuit") for one in found["dependencies"]}["bank"] in {"open", "half_open"}
         assert found["objective"]["burn_5m"] > 10
         assert found["store"] == {"kind": "redis", "available": True}
+
+
+def test_all_workers_follow_the_controls(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        site = Site(tmp_path, stack, variables={"FAILSOFT_ADMIN_TOKEN": ADMIN})
+        command = [sys.executable, "-m", "failsoft", "state", "open", "bank", "--url", site.url, "--token", ADMIN]
+        assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "bank: held open\n"
+        assert site.control("operations/till/pay", {"paused": True, "reason": "Closed at noon"}) == 200
+        comes_true(lambda: all("Closed at noon" in site.answer("pay") for _ in range(8)))
+        assert all("Closed at noon" in site.answer("pay") for _ in range(8))
+        assert all("CIRCUIT_OPEN" in site.answer("balance") for _ in range(8))
+        assert site.control("drain", {}) == 200
+        assert comes_true(lambda: {site.ready() for _ in range(8)} == {503})
+        assert site.server.process.poll() is None
 
 
 class Receiver(http.server.ThreadingHTTPServer):

@@ -3,6 +3,7 @@
 The store is the one that FAILSOFT_STATE_URL names, or else the file of `failsoft serve` in the user's state folder.
 Without that setting, a server with a single worker keeps its breakers, budgets and limits in memory, out of reach of
 this command; those of several workers are in the file, apart for each working folder: run this command in the server's.
+With --url a running server with FAILSOFT_ADMIN_TOKEN is asked, whatever store it has.
 """
 
 from __future__ import annotations
@@ -11,21 +12,23 @@ import fnmatch
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import typer
 from pydantic_core import to_json
 
-from failsoft.cli.errors import missing
-from failsoft.cli.options import AsJson, beginning
+from failsoft.cli.errors import missing, usage
+from failsoft.cli.options import AsJson, Token, Url, beginning
+from failsoft.cli.remote import TOKEN, ask
 from failsoft.cli.screen import Screen, divert_output, lasting
 from failsoft.cli.store import store_place, with_store
 from failsoft.cli.target import Target, audited, operator
-from failsoft.framework.errors import ToolError
+from failsoft.framework.errors import ToolError, Unauthenticated
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.settings import Settings
 from failsoft.framework.state.backend import Backend, Record, size_of
 from failsoft.framework.state.steps import Steps, forgotten
-from failsoft.framework.text import printable
+from failsoft.framework.text import bounded, printable
 from failsoft.recovery.idempotency.keys import ids_of_key, is_record_of
 from failsoft.recovery.strategies.circuit_steps import force
 from failsoft.server.sources import server_name
@@ -63,18 +66,24 @@ def list(  # noqa: A001 - the name of the command
     server: Annotated[str | None, typer.Option(metavar="NAME", help="Only records of this server.")] = None,
     toolset: Annotated[str | None, typer.Option(metavar="NAME", help="Only records of this toolset.")] = None,
     state: Annotated[str | None, typer.Option(metavar="STATE", help="Only in this state: open, done, unknown.")] = None,
+    url: Url = None,
+    token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """List what is in the state store: breakers, budgets, limits, keys, sessions, plans.
 
     `age` is how long ago a record was last written, and for how long a breaker has been in its state. An open breaker
     shows when its next probe may run, or who holds it. In the folder of a project, records of other applications are
-    listed apart. See `failsoft state --help` for what is in the store.
+    listed apart. See `failsoft state --help` for what is in the store. With --url, list the dependencies of a running
+    server, whatever store it has.
 
     Examples:
       failsoft state list --kind key --state unknown
       failsoft state list --kind breaker --state open
     """
+    if url is not None:
+        _list_at(url, token, name, as_json=as_json, others=(kind, server, toolset, state))
+        return
 
     async def work(store: Backend, prefix: str) -> tuple[Sequence[_StoredKey], int, str]:
         return await _entries(store), await store.fullest(), prefix
@@ -114,6 +123,31 @@ def list(  # noqa: A001 - the name of the command
     screen.text(f"store: {printable(store_place())}")
 
 
+def _list_at(url: str, token: str | None, name: str | None, *, as_json: bool, others: Sequence[str | None]) -> None:
+    """List the dependencies of a running server."""
+    if any(others):
+        raise usage(message="--url lists dependencies; it goes without --kind, --server, --toolset and --state.")
+    found = ask(url, "status.json", token=token).get("dependencies")
+    if found is None:
+        raise Unauthenticated(message=f"{bounded(url)} asks for a token.", operator_hint=f"--token TOKEN, or {TOKEN}")
+    shown = [one for one in found if name is None or fnmatch.fnmatchcase(str(one.get("name")), name)]
+    if as_json:
+        Screen().json(shown)
+        return
+    facts = ("name", "circuit", "since", "held_by", "retry_at", "budget")
+    rows = [[printable(str(one.get(fact, "-"))) for fact in facts] for one in shown]
+    if rows:
+        Screen().rows([fact.replace("_", " ") for fact in facts], rows)
+    else:
+        Screen().text("the server has no dependency" if name is None else printable(f"no dependency is named '{name}'"))
+
+
+def _set_at(url: str, token: str | None, name: str, state: str) -> None:
+    """Set a breaker of a running server."""
+    answer = ask(url, f"admin/circuits/{quote(name, safe='')}", token=token, body={"state": state})
+    Screen().text(printable(f"{name}: {'' if state == 'reset' else 'held '}{answer.get('circuit')}"))
+
+
 def _application() -> str:
     """Return the name of the server of the project around this folder; empty without a project."""
     target = Target()
@@ -128,22 +162,31 @@ def _application() -> str:
 
 
 def open(  # noqa: A001 - the name of the command
-    name: Name,
+    name: Name, *, url: Url = None, token: Token = None
 ) -> None:
     """Force a breaker open: no call reaches its dependency until `failsoft state reset`.
 
     The breaker of a server behind a proxy can be forced once it is listed, after its first call.
     """
+    if url is not None:
+        _set_at(url, token, name, "open")
+        return
     _force(name, "open", "open", held=True)
 
 
-def close(name: Name) -> None:
+def close(name: Name, *, url: Url = None, token: Token = None) -> None:
     """Force a breaker closed, even if calls fail, until `failsoft state reset`."""
+    if url is not None:
+        _set_at(url, token, name, "closed")
+        return
     _force(name, "closed", "close", held=True)
 
 
-def reset(name: Name) -> None:
+def reset(name: Name, *, url: Url = None, token: Token = None) -> None:
     """Close a breaker, clear its counts, and end a forced state."""
+    if url is not None:
+        _set_at(url, token, name, "reset")
+        return
     _force(name, "closed", "reset", held=False)
 
 

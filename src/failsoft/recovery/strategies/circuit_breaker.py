@@ -290,13 +290,13 @@ class Circuit:
         """Return whether the state changed since; a local store that forgot the state would count the call."""
         return self._store.is_local and admission.era != self.era
 
-    async def open(self) -> None:
-        """Force the circuit open until `reset`: for maintenance."""
-        await self._force("open", _IN_CODE)
+    async def open(self, *, by: str = _IN_CODE) -> None:
+        """Force the circuit open until `reset`, in this name: for maintenance."""
+        await self._force("open", by)
 
-    async def close(self) -> None:
-        """Force the circuit closed until `reset`: to override the breaker."""
-        await self._force("closed", _IN_CODE)
+    async def close(self, *, by: str = _IN_CODE) -> None:
+        """Force the circuit closed until `reset`, in this name: to override the breaker."""
+        await self._force("closed", by)
 
     async def reset(self) -> None:
         """Return the circuit to automatic operation, closed and with an empty window."""

@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from failsoft.server.assembly import Assembly
 from failsoft.server.lifecycle import Lifecycle
+from failsoft.server.page.controls import Controls
 from failsoft.server.page.status import Status
 
 _NEVER_STORED = {"cache-control": "no-store"}
@@ -64,7 +65,7 @@ def probe_routes(lifecycle: Lifecycle) -> list[Route]:
 
 
 def status_routes(assembly: Assembly, *, mcp_path: str, scopes: Sequence[str] | None) -> list[Route]:
-    """Return the two routes.
+    """Return the routes of the page, of its data, and of the controls if there are any.
 
     Args:
         assembly: The server.
@@ -73,9 +74,11 @@ def status_routes(assembly: Assembly, *, mcp_path: str, scopes: Sequence[str] | 
             need no token.
     """
     status = Status(assembly)
+    token = assembly.settings.admin_token
+    controls = None if token is None else Controls(assembly, token)
 
     def may_see_all(request: Request) -> bool:
-        if scopes is None:
+        if scopes is None or (controls is not None and controls.is_admin(request)):
             return True
         return isinstance(request.scope.get("user"), AuthenticatedUser) and {*scopes} <= {*request.auth.scopes}
 
@@ -95,7 +98,7 @@ def status_routes(assembly: Assembly, *, mcp_path: str, scopes: Sequence[str] | 
             headers=_HEADERS,
         )
 
-    return [Route("/", page), Route("/status.json", status_json)]
+    return [Route("/", page), Route("/status.json", status_json), *(controls.routes() if controls is not None else ())]
 
 
 def _listed(assembly: Assembly) -> str:

@@ -65,7 +65,7 @@ class Status:
             **found,
             "dependencies": _dependencies(circuits, series),
             "store": {
-                "kind": state.get_secret_value().partition(":")[0] if state is not None else "memory",
+                "kind": _kind(state.get_secret_value().partition(":")[0]) if state is not None else "memory",
                 "available": not faults,
                 **({"fault": faults[0]} if faults else {}),
             },
@@ -86,6 +86,9 @@ class Status:
         for operation in numbers["operations"]:
             bound = known.pop((operation["tool"], operation["operation"]), None)
             operation["read_only"] = bound is not None and bound.read_only
+            pause = self._assembly.lifecycle.paused.get(f"{operation['tool']}/{operation['operation']}")
+            if pause is not None:
+                operation["paused"] = pause._asdict()
         return {"workers": self._workers(), **numbers, "recent": recent}
 
     def _workers(self) -> list[dict[str, Any]]:
@@ -178,6 +181,11 @@ def _fingerprint(event: CallEvent) -> str:
     """Return what equal failures have in common: code, operation and origin."""
     text = f"{event.code}\n{event.operation}\n{event.place}"
     return hashlib.blake2b(text.encode(errors="replace"), digest_size=6).hexdigest()
+
+
+def _kind(scheme: str) -> str:
+    """Return the kind of store that an address of this scheme names."""
+    return "redis" if scheme in {"redis", "rediss", "unix"} else scheme
 
 
 def _iso(seconds: float) -> str:

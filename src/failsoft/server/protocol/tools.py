@@ -135,7 +135,7 @@ class ToolProtocol:
         """
         progress = Progress(ctx.session)
         scope = self._scope(ctx, params, progress)
-        refused = failed = self._refusal(ctx, scope)
+        refused = failed = self._refusal(ctx, bound, scope)
         if self._settings.metrics_principals != "off":
             bound = counted(bound, scope.principal, self._settings)
         task = self._lifecycle.begin()
@@ -169,10 +169,16 @@ class ToolProtocol:
             if outer is not None:
                 on_behalf_of.reset(outer)
 
-    def _refusal(self, ctx: ServerRequestContext[Any, Any], scope: CallScope) -> ToolError | None:
-        """Return the error of a call that finds no place, or comes too late; else take a place for it."""
+    def _refusal(
+        self, ctx: ServerRequestContext[Any, Any], bound: BoundOperation, scope: CallScope
+    ) -> ToolError | None:
+        """Return the error of a call that is paused, finds no place, or comes too late; else take a place for it."""
         if not (self._lifecycle.is_ready or _was_admitted(ctx.request)):
             return _ending()
+        if self._lifecycle.paused:
+            pause = self._lifecycle.paused.get(f"{bound.tool_name}/{bound.name}")
+            if pause is not None:
+                return Unavailable(message=f"An operator has paused `{bound.name}`: {quoted(pause.reason)}.")
         return self._places.enter(scope.principal)
 
     async def _resumed(self, scope: CallScope, params: types.RequestParams) -> tuple[CallScope, ToolError | None]:

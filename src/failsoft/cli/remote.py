@@ -1,0 +1,64 @@
+"""Requests of the command line to the pages and controls of a running server."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+from urllib.parse import urlsplit
+
+from failsoft.cli.errors import usage
+from failsoft.framework.errors import ConfigurationError, NotFound, PermissionDenied, Unauthenticated, Unavailable
+from failsoft.framework.text import bounded
+
+TOKEN = "FAILSOFT_TOKEN"  # noqa: S105 - the name of a variable
+_WITHIN_S = 15.0
+_FOUND, _UNAUTHENTICATED, _FORBIDDEN, _MISSING = 200, 401, 403, 404
+
+
+def ask(url: str, path: str, *, token: str | None, body: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return what a running server answers.
+
+    Args:
+        url: Its address, with or without the path of its tools.
+        path: What is asked for.
+        token: Its bearer token; by default FAILSOFT_TOKEN.
+        body: What is posted; None asks by GET.
+
+    Raises:
+        INVALID_PARAM: The URL is not an HTTP address.
+        UNAVAILABLE: Nothing answers there, or something else than a failsoft server.
+        UNAUTHENTICATED: It asks for a token, or for another one.
+        PERMISSION_DENIED: The token may only read.
+        NOT_FOUND: There is nothing of that name, or there are no controls.
+        CONFIG_ERROR: It refused or could not make the change.
+    """
+    import httpx2  # noqa: PLC0415 - half a second that commands on local tools save
+
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.netloc:
+        raise usage(message=f"'{bounded(url)}' is no HTTP address.", hint="--url http://127.0.0.1:8321")
+    address = f"{parts.scheme}://{parts.netloc}/{path}"
+    known = token or os.environ.get(TOKEN)
+    headers = {"authorization": f"Bearer {known}"} if known else {}
+    try:
+        with httpx2.Client(timeout=_WITHIN_S, trust_env=False, headers=headers) as client:
+            answer = client.get(address) if body is None else client.post(address, json=body)
+            found = answer.json()
+    except (httpx2.HTTPError, ValueError, OSError) as error:
+        cause = f"{type(error).__name__}: {bounded(str(error))}"
+        raise Unavailable(message=f"No failsoft server answers at {address} ({cause}).") from error
+    if answer.status_code == _FOUND and isinstance(found, dict):
+        return found
+    said = bounded(str(found.get("error", ""))) if isinstance(found, dict) else ""
+    if answer.status_code == _UNAUTHENTICATED:
+        raise Unauthenticated(
+            message=said or f"{address} asks for a token.", operator_hint=f"--token TOKEN, or {TOKEN}"
+        )
+    if answer.status_code == _FORBIDDEN:
+        raise PermissionDenied(message=said or f"{address} does not accept this token.")
+    if answer.status_code == _MISSING:
+        raise NotFound(
+            message=said or f"{address} is not there: the server has no controls.",
+            operator_hint="" if said else "start it with FAILSOFT_ADMIN_TOKEN",
+        )
+    raise ConfigurationError(issue=said or f"{address} answered {answer.status_code}")

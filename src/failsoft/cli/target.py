@@ -61,7 +61,7 @@ class Target:
     """What a command line names; without toolsets, `app` and `url` it is the application of the project, if any.
 
     Args:
-        toolsets: Names of installed toolsets; `module:attribute` among them is an application.
+        toolsets: Names of installed toolsets; `module:attribute`, or a Python file, among them is an application.
         app: `module:attribute`, or `module` alone for its only toolset.
         url: The address of a running server; `/mcp` is added where there is no path.
         token: Sent to it as a bearer token; by default FAILSOFT_TOKEN.
@@ -108,13 +108,14 @@ class Target:
             CONFIG_ERROR: A toolset or a folder does not exist; the closest name is in the message.
             BOOTSTRAP_FAILURE: A folder does not exist, and one of the toolsets is governed.
         """
-        named = [name for name in self.toolsets if ":" not in name]
+        apps = [name for name in self.toolsets if ":" in name or name.endswith(".py")]
+        named = [name for name in self.toolsets if name not in apps]
         known = find_toolsets() if named else {}  # 10 ms
         for name in named:
             if name not in known:
                 raise _unknown(name, list(known), self.command)
         project = self.project
-        apps = [name for name in self.toolsets if ":" in name] + ([self.app] if self.app else [])
+        apps += [self.app] if self.app else []
         app, folder = (project.app, project.folder) if project is not None else (apps[0] if apps else "", None)
         source = ToolSource(tuple(dict.fromkeys(named)), app, tuple(self.root or ()), folder)
         for root in self.root or ():
@@ -315,7 +316,8 @@ def _unknown(name: str, known: Sequence[str], command: str) -> ConfigurationErro
     closest = closest_name(name, known)
     listed = ", ".join(known) or "none"
     asked = f"; did you mean '{closest}'?" if closest else "."
-    meant = closest or (known[0] if known else "")
+    is_here = Path(f"{name}.py").is_file() or Path(name, "__init__.py").is_file()
+    meant = f"--app {name}" if is_here else closest or (known[0] if known else "")
     return ConfigurationError(
         message=f"There is no toolset '{bounded(name)}'{asked} The toolsets are: {listed}.",
         suggestions=[closest] if closest else known,

@@ -56,6 +56,20 @@ def test_a_url_goes_with_no_other_target(inside: Run, arguments: tuple[str, ...]
     assert inside(*arguments, "--url", NOBODY).code == ExitCode.USAGE
 
 
+def test_the_name_of_a_module_in_the_folder_is_corrected(inside: Run) -> None:
+    ran = inside("lint", "library")
+    assert ran.code == ExitCode.CONFIGURATION
+    assert "next: failsoft lint --app library" in ran.err
+
+
+def test_a_file_is_an_application(inside: Run) -> None:
+    assert "name one: library:Library" in inside("tools", "library.py").err
+
+
+def test_a_call_of_an_operation_that_no_installed_toolset_has_names_the_option_for_own_tools(inside: Run) -> None:
+    assert "--app MODULE:CLASS" in inside("call", "get_book", "title=Dune").err
+
+
 def test_the_security_check_of_an_unknown_toolset_is_refused(run: Run) -> None:
     assert run("doctor", "--security", "nosuch").code == ExitCode.CONFIGURATION
 

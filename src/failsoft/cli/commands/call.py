@@ -194,7 +194,8 @@ def _toolset_with(operation: str, tools: Sequence[BaseTool]) -> list[BaseTool]:
         )
     near = [tool for tool in tools if tool.toolbox.unknown(operation, {}).violations[0].suggestion is not None]
     taken = [*having, *near, *tools][0]
-    typer.echo(f"toolset: {taken.name}, of the installed ones", err=True)
+    own = "" if having else "; --app MODULE:CLASS names your own"
+    typer.echo(f"toolset: {taken.name}, of the installed ones{own}", err=True)
     return [taken]
 
 

@@ -93,7 +93,9 @@ def install(
         raise missing(kind="client", name=client, known=[*known], command="failsoft install --client {}")
     target = Target(toolsets or (), app, root=root, command="failsoft install {} --client " + client)
     if not target.is_named:
-        raise usage(message="There is nothing to install.", hint=f"failsoft install docs --root docs --client {client}")
+        raise usage(
+            message="There is nothing to install.", hint=f"failsoft install --client {client} --app MODULE:CLASS"
+        )
     source = target.source()
     title = name or "-".join(dict.fromkeys(tool.name for tool in source()))[:64]
     if not _NAME.fullmatch(title):

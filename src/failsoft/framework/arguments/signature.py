@@ -62,8 +62,7 @@ def read_parameters(
     parameters: list[Parameter] = []
     context = keywords = None
     members = list(inspect.signature(function).parameters.items())
-    named_only = {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}
-    if not members or members[0][1].kind in named_only or (members[0][0] != "self" and members[0][0] in hints):
+    if not members or not _takes_toolset(members[0][1], hints):
         msg = f"{function.__qualname__} takes no `self`: an operation is a method"
         raise TypeError(msg)
     for name, parameter in members[1:]:
@@ -78,6 +77,15 @@ def read_parameters(
         else:
             parameters.append(_parameter(function.__qualname__, name, annotation, parameter.default))
     return parameters, context, keywords
+
+
+def _takes_toolset(first: inspect.Parameter, hints: Mapping[str, Any]) -> bool:
+    """Return whether the first parameter is `self`, or that of a function that a toolset shares with others."""
+    if first.kind in {first.KEYWORD_ONLY, first.VAR_KEYWORD}:
+        return False
+    annotation = hints.get(first.name)
+    is_value = annotation is not None and getattr(annotation, "__module__", "") in {"builtins", "types", "typing"}
+    return first.name == "self" or not is_value
 
 
 def _parameter(owner: str, name: str, annotation: Any, default: Any) -> Parameter:

@@ -163,6 +163,46 @@ def test_a_bound_process_is_the_author_whatever_its_sessions(site: Site) -> None
     assert answer["error_code"] == "UNAUTHORIZED_ACTION"
 
 
+@pytest.mark.parametrize("operation", ["approve_plan", "withdraw_plan", "write_failure_report", "end_session"])
+def test_a_bound_process_takes_no_session_of_another_role(site: Site, tmp_path: Path, operation: str) -> None:
+    state = LocalState(records=SqliteBackend(tmp_path / "s.sqlite"))
+    planner, judge = (site.tool(state=state, workspace_role=role, **ROLES) for role in ("ANTIGRAVITY", "REVIEW"))
+    theirs = site.begin(judge, "REVIEW")
+    report = site.call(judge, "write_failure_report", {"title": "t", "body": "b", "session_id": theirs})["data"]
+    own = site.begin(planner, "ANTIGRAVITY")
+    plan_hash = submit(site, planner, own)["data"]["plan_hash"]
+    read = site.call(planner, "read_file", {"path": report["path"], "session_id": own})["data"]["content"]
+    assert theirs in read  # so the id of a session is no secret between the processes of one machine
+
+    named = {"approve_plan": {"plan_hash": plan_hash}, "withdraw_plan": {"plan_hash": plan_hash}}
+    more = named.get(operation, {"title": "t", "body": "b"} if operation == "write_failure_report" else {})
+    answer = site.call(planner, operation, {**more, "session_id": theirs})
+    assert (answer["error_code"], answer["effect"]) == ("UNAUTHORIZED_ACTION", "none")
+    assert answer["next_step"]["arguments"]["role"] == "ANTIGRAVITY"
+    (plan,) = site.call(planner, "list_plans", {"session_id": own})["data"]["plans"]
+    assert not plan["approved"]
+    asyncio.run(state.close())
+
+
+def test_a_role_that_is_no_longer_granted_ends_with_the_restart_also_in_open_sessions(
+    site: Site, tmp_path: Path
+) -> None:
+    state = LocalState(records=SqliteBackend(tmp_path / "s.sqlite"))
+
+    def server(grants: str) -> Workspace:
+        return site.tool(state=state, workspace_principals=grants)
+
+    before, after = server("ada:ANTIGRAVITY,bob:ANTIGRAVITY"), server("ada:ANTIGRAVITY,bob:WINDSURF")
+    ada, bob = (site.begin(before, "ANTIGRAVITY", principal=f"token:{name}") for name in ("ada", "bob"))
+    plan = {"title": "Work", "files": ["**"], "session_id": ada}
+    plan_hash = site.call(before, "submit_plan", plan, principal="token:ada")["data"]["plan_hash"]
+    named = {"plan_hash": plan_hash, "session_id": bob}
+    for operation, params in {"approve_plan": named, "list_plans": {"session_id": bob}}.items():
+        assert site.call(after, operation, params, principal="token:bob")["error_code"] == "INSUFFICIENT_PERMISSIONS"
+    assert site.call(before, "approve_plan", named, principal="token:bob")["data"]["approved"]
+    asyncio.run(state.close())
+
+
 def test_an_approver_withdraws_a_plan_though_its_role_may_not_plan(site: Site) -> None:
     tool = site.tool(**ROLES)
     author, approver = site.begin(tool, "ANTIGRAVITY"), site.begin(tool, "REVIEW")

@@ -64,15 +64,19 @@ class SessionGate:
     async def session(self, call: Call, session_id: str | None, power: Power | None) -> Session:
         """Return the session of a call that came through the gate, if its role has a power.
 
+        A session outlives its process, so the role that it has must still be one of this process and of the caller.
+
         Raises:
             SESSION_NOT_INITIALIZED: There is none, or it has ended.
-            UNAUTHORIZED_ACTION: Its role may not do this.
+            UNAUTHORIZED_ACTION: Its role may not do this, or is not the one that the process is bound to.
+            INSUFFICIENT_PERMISSIONS: Its role is no longer granted to the caller.
         """
         session = _found.get()
         if session is None:
             raise await self._sessions.missing(call, session_id, power)
-        refusal = power and self._roles.refusal(session.role, power, call.operation, session.principal)
-        if power and refusal:
+        self._roles.require_granted(session.role, session.principal)
+        refusal = self._roles.refusal(session.role, power, call.operation, session.principal)
+        if refusal:
             role = self._roles.reachable(power, session.principal)
             begins = {"workspace_root": session.workspace_root, "role": role}
             refusal.next_step = list_step(session) if role is None else NextStep(_BEGINS, begins)

@@ -139,8 +139,8 @@ class Roles:
         """Return the roles of this process with their powers, as in `WINDSURF (may read and write)`."""
         return between.join(f"{name} (may {_joined(sorted(self.powers[name]))})" for name in self.names)
 
-    def reachable(self, power: Power, principal: str | None) -> str | None:
-        """Return a role of this process that may do this and that the caller may take; None if there is none.
+    def reachable(self, power: Power | None, principal: str | None) -> str | None:
+        """Return a role of this process that has a power and that the caller may take; None if there is none.
 
         Without grants in the settings, a principal keeps its first role, and unknown callers take any.
         """
@@ -148,18 +148,28 @@ class Roles:
         granted = self.principals.get(principal_named(principal), frozenset()) if kept and principal else self.powers
         return next((name for name in self.with_power(power) if name in self.names and name in granted), None)
 
-    def refusal(self, role: str, power: Power, operation: str, principal: str | None) -> UnauthorizedAction | None:
-        """Return why the role may not do this, if it is gone or lacks the power; None if it may."""
-        if power in self.powers.get(role, ()):
+    def refusal(
+        self, role: str, power: Power | None, operation: str, principal: str | None
+    ) -> UnauthorizedAction | None:
+        """Return why a session in the role may not do this; None if it may.
+
+        Args:
+            role: The role of the session, which may be gone, or be one that only another process offers.
+            power: The power that it takes; None for what every role may do.
+            operation: The operation.
+            principal: The caller.
+        """
+        if self.bound not in {None, role}:
+            needed = f"a session in the role {self.bound}, the only one of this server; this one is in the role {role}"
+        elif power is None or power in self.powers.get(role, ()):
             return None
-        able = self.with_power(power)
-        needed = (
-            f"a role that may {power}: {_listed(able)}" if able else f"a role that may {power}; this server has none"
-        )
+        else:
+            able = _listed(self.with_power(power))
+            needed = f"a role that may {power}" + (f": {able}" if able else "; this server has none")
         here = self.reachable(power, principal)
         begin = f" Begin a session as {here} for it." if here is not None else ""
         message = f"`{operation}` needs {needed}.{begin}"
-        return UnauthorizedAction(role=role, action=power, message=message, effect="none")
+        return UnauthorizedAction(role=role, action=power or operation, message=message, effect="none")
 
     def require(self, role: str) -> None:
         """Raise unless a session of this process may have the role.
@@ -184,13 +194,15 @@ class Roles:
                 ]
             )
 
-    def require_granted(self, role: str, principal: str) -> None:
+    def require_granted(self, role: str, principal: str | None) -> None:
         """Raise unless the principal may take the role, where the settings say who may.
 
         Raises:
             INSUFFICIENT_PERMISSIONS: It may not.
         """
-        if self.principals and role not in self.principals.get(principal_named(principal), ()):
+        if principal == LOCAL_PRINCIPAL or not self.principals:
+            return
+        if role not in self.principals.get(principal_named(principal or ""), ()):
             raise InsufficientPermissions(reason=f"the role {role} is not granted to you on this server", effect="none")
 
 

@@ -147,8 +147,7 @@ class Workspace(BaseTool):
     def may_take_the_role(self, call: Call, role: str) -> None:
         """Refuse an unknown role, and one that is not granted to this principal."""
         self._roles.require(role)
-        if call.principal != LOCAL_PRINCIPAL:
-            self._roles.require_granted(role, call.principal or "")
+        self._roles.require_granted(role, call.principal)
 
     @operation(open_world=False, destructive=False, title="End the session")
     async def end_session(self, call: Call, session_id: typed.SessionId = None) -> typed.EndedSession:

@@ -109,6 +109,17 @@ def test_nobody_is_asked_about_a_plan_that_is_not_there_is_approved_or_is_too_lo
     assert person.questions == []
 
 
+@pytest.mark.parametrize(
+    "pattern", ["docs/[" + '"' * 600 + "a]*/**", "a`.md", "\\" * 600 + "/**"], ids=["cut", "other", "long"]
+)
+def test_nobody_is_asked_about_files_that_the_question_would_not_show_as_they_are(
+    site: Site, tool: Workspace, pattern: str
+) -> None:
+    plan_hash, person = submitted(site, tool, files=[pattern]), Person()
+    assert approve(site, tool, plan_hash, person)["error_code"] == "UNAUTHORIZED_ACTION"
+    assert person.questions == []
+
+
 def test_the_answer_may_come_with_another_request(site: Site, tool: Workspace) -> None:
     plan_hash, later = submitted(site, tool), Person(None)
     with pytest.raises(AwaitingAnswer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -73,13 +74,16 @@ async def _approved_by_person(call: Call, plan: Plan) -> bool:
 
 
 def question_of(plan: Plan) -> Question | None:
-    """Return the question whether a plan is approved; None if it is too long to be shown whole."""
+    """Return the question whether a plan is approved; None if what it allows cannot be shown whole and as it is."""
+    places = {place: quoted(place, _LINE_AT_MOST) for place in (plan.workspace_root, *plan.files)}
+    if any(json.loads(shown, strict=False) != place for place, shown in places.items()):
+        return None
     more = len(plan.body) > _BODY_AT_MOST
     lines = [
         "May this client write these files? An agent has submitted this plan:",
         f"Title: {quoted(plan.title)}",
-        f"Folder: {quoted(plan.workspace_root, _LINE_AT_MOST)}",
-        *(f"- {quoted(pattern, _LINE_AT_MOST)}" for pattern in plan.files),
+        f"Folder: {places[plan.workspace_root]}",
+        *(f"- {places[pattern]}" for pattern in plan.files),
         *([f"Rules that do not apply: {', '.join(map(quoted, plan.waive))}"] if plan.waive else ()),
         *([f"Text: {quoted(plan.body, _BODY_AT_MOST)}"] if plan.body else ()),
         *([f"The text has {len(plan.body):,} characters in all; `failsoft plans list` shows them."] if more else ()),

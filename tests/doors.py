@@ -20,7 +20,7 @@ HOMES = {
     "failsoft.cli.arguments": "from_json, from_words",
     "failsoft.cli.commands": "codes as codes_module, install as install_module",
     "failsoft.cli.commands.demo": "DemoStep, STORY, _judge as judge, _miscounted as miscounted, _play as play",
-    "failsoft.cli.commands.plans": "_complete_plans as complete_plans",
+    "failsoft.cli.commands.operate.plans": "_complete_plans as complete_plans",
     "failsoft.cli.errors": "ExitCode, exit_code_of",
     "failsoft.cli.openapi.layout": "Group, Text, docstring, flat, laid_out, literal",
     "failsoft.cli.openapi.project": "files_of, usable",

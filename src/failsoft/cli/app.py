@@ -29,7 +29,7 @@ class Command(NamedTuple):
     """A command as its file shows it.
 
     Args:
-        module: The file in `commands`, without its ending.
+        module: The file in `commands`, with dots and without its ending.
         help: The docstring of its function, or of the file of a group.
         functions: The functions of a group; empty for a single command.
     """
@@ -44,21 +44,22 @@ def _commands_in(file: Path) -> dict[str, Command]:
     """Return the commands of a file: each public function, or a group if none has the name of the file."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
     public = [node for node in tree.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
+    module = ".".join(file.relative_to(_COMMANDS).with_suffix("").parts)
     helps = {node.name: ast.get_docstring(node) or "" for node in public if not node.decorator_list}
     if file.stem in helps:
-        return {name: Command(file.stem, text) for name, text in helps.items()}
+        return {name: Command(module, text) for name, text in helps.items()}
     about = (ast.get_docstring(tree) or "").partition(": ")[2]
-    return {file.stem: Command(file.stem, about, tuple(sorted(helps)))}
+    return {file.stem: Command(module, about, tuple(sorted(helps)))}
 
 
 def known_commands() -> dict[str, Command]:
     """Return the commands by name."""
-    return dict(sorted(item for file in _COMMANDS.glob("[!_]*.py") for item in _commands_in(file).items()))
+    return dict(sorted(item for file in _COMMANDS.rglob("[!_]*.py") for item in _commands_in(file).items()))
 
 
 def _find(name: str) -> Command | None:
     """Return the command of this name; only files that may have it are parsed."""
-    for file in sorted(_COMMANDS.glob("[!_]*.py"), key=lambda file: file.stem != name):
+    for file in sorted(_COMMANDS.rglob("[!_]*.py"), key=lambda file: file.stem != name):
         is_likely = file.stem == name or f"\ndef {name}(" in file.read_text(encoding="utf-8")
         if is_likely and (found := _commands_in(file).get(name)) is not None:
             return found

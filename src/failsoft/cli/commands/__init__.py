@@ -1,1 +1,1 @@
-"""The commands, one per module."""
+"""The commands, one per module; those for whoever operates a server are in `operate`."""

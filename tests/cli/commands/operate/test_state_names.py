@@ -11,7 +11,7 @@ import pytest
 
 from failsoft import Runtime, Settings
 from failsoft.events import Events
-from tests.cli.commands.test_state import Shop, listed, pay
+from tests.cli.commands.operate.test_state import Shop, listed, pay
 from tests.doors import META_KEY, CallScope, open_state, run
 
 KEY = "order-4711"

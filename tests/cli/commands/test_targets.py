@@ -73,6 +73,12 @@ def test_a_running_server_is_a_target(start, inside):
         "list_books",
     ]
     assert inside("lint", "--url", url).code == ExitCode.OK
+    shown = inside("top", url, "--once")
+    assert shown.out.splitlines()[0].startswith("library ")
+    assert {"get_book", "list_books", "workers:"} <= {*shown.out.split()}
+    listed = {one["operation"]: one["calls"] for one in inside("top", url, "--once", "--json").json["operations"]}
+    assert (listed["get_book"]["ok"], listed["list_books"]["rejected"]) == (1, 2)  # that of lint, too
+    assert inside("top", url, "--json").code == ExitCode.USAGE
     unknown = inside("call", "get_bok", "--url", url)
     assert (unknown.code, unknown.out) == (ExitCode.FAILED, "")
     assert "get_book" in unknown.err
@@ -88,6 +94,8 @@ def test_a_token_is_asked_for_and_sent(start, inside):
     assert refused.err.startswith(f"UNAUTHENTICATED: {url}/mcp does not accept this token.\n")
     assert inside("tools", "--url", url, "--token", "swordfish-0123456789").code == ExitCode.OK
     assert inside("tools", "--url", url, env={"FAILSOFT_TOKEN": "swordfish-0123456789"}).code == ExitCode.OK
+    assert inside("top", url, "--once").err.startswith(f"UNAUTHENTICATED: {url} asks for a token.\n")
+    assert inside("top", url, "--once", "--token", "swordfish-0123456789").code == ExitCode.OK
 
 
 def test_where_nothing_answers_is_said(inside):

@@ -1,0 +1,168 @@
+"""`failsoft top`: how a running server is, live in a terminal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from failsoft.cli.errors import usage
+from failsoft.cli.options import AsJson, Token
+from failsoft.cli.remote import TOKEN, ask
+from failsoft.cli.screen import Screen
+from failsoft.framework.errors import Unauthenticated
+from failsoft.framework.text import bounded, printable
+
+_EVERY_S = 2.0
+_SHOWN = 12
+"""Rows of a table: the first screen of a terminal."""
+_TIMES = ("p50 ms", "p95 ms")
+Table: TypeAlias = tuple[str, Sequence[str], list[list[str]]]
+
+
+def top(
+    url: Annotated[str, typer.Argument(metavar="URL", help="A running server, over HTTP.")],
+    *,
+    once: Annotated[bool, typer.Option("--once", help="Print it once, and end.")] = False,
+    as_json: AsJson = False,
+    token: Token = None,
+) -> None:
+    """Show how a running server is: its objective, dependencies, operations, workers and last failures.
+
+    It is read again every two seconds until Ctrl-C, and comes from `/status.json`, over all workers. JSON is that
+    document.
+
+    Examples:
+      failsoft top http://127.0.0.1:8321
+      failsoft top http://127.0.0.1:8321 --once --json
+    """
+    if as_json and not once:
+        raise usage(
+            message="--json prints it once, so that it goes with --once.", hint=f"failsoft top {url} --once --json"
+        )
+    found = _status(url, token)
+    if as_json:
+        Screen().json(found)
+    elif once or not Screen().is_rich:
+        _print(found)
+    else:
+        _follow(url, token, found)
+
+
+def _status(url: str, token: str | None) -> dict[str, Any]:
+    """Return the status of a server.
+
+    Raises:
+        UNAUTHENTICATED: It tells its name and phase alone without its token.
+    """
+    found = ask(url, "status.json", token=token)
+    if "operations" not in found:
+        raise Unauthenticated(message=f"{bounded(url)} asks for a token.", operator_hint=f"--token TOKEN, or {TOKEN}")
+    return found
+
+
+def _print(found: dict[str, Any]) -> None:
+    screen = Screen()
+    screen.text(_head(found))
+    for title, columns, rows in _tables(found):
+        screen.text()
+        screen.rows(columns, rows, title=title)
+
+
+def _follow(url: str, token: str | None, found: dict[str, Any]) -> None:
+    from rich.console import Group  # noqa: PLC0415 - for a terminal
+    from rich.live import Live  # noqa: PLC0415 - the same
+    from rich.table import Table as Drawn  # noqa: PLC0415 - the same
+    from rich.text import Text  # noqa: PLC0415 - the same
+
+    def drawn(found: dict[str, Any]) -> Group:
+        parts: list[Any] = [Text(_head(found))]
+        for title, columns, rows in _tables(found):
+            table = Drawn(*columns, title=title, title_justify="left", expand=True)
+            for row in rows:
+                table.add_row(*map(Text, row))
+            parts.append(table)
+        return Group(*parts)
+
+    with suppress(KeyboardInterrupt), Live(drawn(found), screen=True, auto_refresh=False) as live:
+        while True:
+            live.update(drawn(found), refresh=True)
+            time.sleep(_EVERY_S)
+            found = _status(url, token)
+
+
+def _head(found: dict[str, Any]) -> str:
+    """Return one line: what suffers first."""
+    objective, store = found["objective"], found["store"]
+    burn = f"error budget burns {objective['burn_5m']:g} times as fast as permitted (1 h: {objective['burn_1h']:g})"
+    faults = [] if store["available"] else [f"state store {store.get('fault', 'lost')}"]
+    faults += [] if found["audit"]["ok"] else ["audit log fails"]
+    faults += [] if found["reload"]["ok"] else ["recovery file has a mistake"]
+    facts = [f"{found['name']} {found['version']} is {found['phase']}", burn, *faults]
+    return printable("; ".join(facts))
+
+
+def _tables(found: dict[str, Any]) -> Iterator[Table]:
+    """Yield the tables that have rows, worst first."""
+    failing = {(error["tool"], error["operation"]) for error in found["errors"] if error["count"]}
+    dependencies = [
+        _row(one, "name", "circuit", "since", "held_by", "retry_at", "budget") for one in found["dependencies"]
+    ]
+    operations = sorted(
+        found["operations"],
+        key=lambda one: ((one["tool"], one["operation"]) not in failing, -one["calls"]["error"], -one["rate_per_s"]),
+    )
+    tables: tuple[Table, ...] = (
+        ("dependencies", ("name", "circuit", "since", "held by", "tried at", "retries left"), dependencies),
+        (
+            "operations",
+            (
+                "operation",
+                "calls/s",
+                "ok",
+                "recovered",
+                "errors",
+                "rejected",
+                "p50 ms",
+                "p95 ms",
+                "in flight",
+                "paused",
+            ),
+            [_operation(one) for one in operations],
+        ),
+        (
+            "last failures and recoveries",
+            ("time", "operation", "code", "outcome", "effect", "ms", "error id"),
+            [
+                _row(one, "timestamp", "operation", "code", "outcome", "effect", "duration_ms", "error_id")
+                for one in found["recent"]
+            ],
+        ),
+        (
+            "workers",
+            ("pid", "phase", "restarts", "in flight", "loop lag s", "memory bytes", "threads"),
+            [
+                _row(one, "pid", "phase", "restarts", "in_flight", "loop_lag_s", "memory_bytes", "threads")
+                for one in found["workers"]
+            ],
+        ),
+    )
+    yield from ((title, columns, rows[:_SHOWN]) for title, columns, rows in tables if rows)
+
+
+def _operation(one: dict[str, Any]) -> list[str]:
+    calls, paused = one["calls"], one.get("paused") or {}
+    recovered = calls["recovered"] + calls["degraded"]
+    facts = (one["operation"], one["rate_per_s"], calls["ok"], recovered, calls["error"], calls["rejected"])
+    return _texts(*facts, one["p50_ms"], one["p95_ms"], one["in_flight"], paused.get("reason", ""))
+
+
+def _row(facts: dict[str, Any], *names: str) -> list[str]:
+    return _texts(*(facts.get(name, "") for name in names))
+
+
+def _texts(*values: Any) -> list[str]:
+    return ["-" if value is None else printable(str(value)) for value in values]

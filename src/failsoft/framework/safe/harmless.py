@@ -9,6 +9,7 @@ from failsoft.framework.safe.secret_names import has_secret_word, words_of
 _RANDOM_AT_LEAST = 6
 _STRONG_AT_LEAST = 8
 _SHORTEST = 2
+_WORD_AT_MOST = 12
 
 _REFERENCES = (
     r"(?:self|cls|this)(?:\.[a-z_]\w{0,60}){1,5}",  # an attribute
@@ -20,9 +21,12 @@ _REFERENCES = (
 """What a value is that has no quotation marks."""
 
 _PLACEHOLDERS = (
-    r"(?:<redacted>|<withheld>|\*{3}|[$@]\{|\$\(|\{|\[|%s|\.\.\.|<[a-z]).*",
+    r"(?:<redacted>|<withheld>|\*{3}|[$@]\{|\$\(|\{|\[|%s|\.\.\.|<[a-z]).*|[A-Za-z_-]{1,16}(?:\.{3}|…)",
     r"(?:os\.environ|process\.env|env|ENV|System\.getenv|import\.meta)\b.*",
     r"[$@:%?&]\(?\{?[A-Za-z_]+\}?\)?s?|%[A-Z_]+%|__[A-Z_]+__",  # a variable of a shell, a template or SQL
+    r"\$[0-9]{1,2}",  # a parameter of SQL
+    r"[0-9]+(?:\.[0-9]+)?(?:[mnuµ]?s|[hd]|min|%|[KMG]i?B)",  # a duration, a share or a size
+    r"!{1,2}[A-Za-z]+(?:[.:/][A-Za-z]+)*",  # a tag of YAML
     r"(?i:your|example|dummy|sample|fake|placeholder|insert|enter)(?:[-_ ][A-Za-z]+)+",
     r"([xX*.#•-])\1{2,}",
     r"#[0-9A-Fa-f]{3,8}",  # a color
@@ -30,13 +34,14 @@ _PLACEHOLDERS = (
     r"[A-Z]{2,}[0-9]{0,2}(?:[_-][A-Z]+)*|[A-Z]+(?:_[A-Z]+)+",  # a constant, or what stands for a value in a usage
     r"arn:.*|/[a-z-]+",
     r"(?:\.[a-z_][a-z0-9_]*)+",  # a relative import
-    r"(?i:basic|bearer|token)\s[{<$%\[].*",
+    r"(?i:basic|bearer|token)\s(?:[{<$%\[].*|([*.xX])\2{2,}|[A-Z]+(?:_[A-Z]+)+)",
 )
 """What a value is with quotation marks or without."""
 
 _IS_REFERENCE = re.compile("|".join(_REFERENCES), re.ASCII)
 _IS_PLACEHOLDER = re.compile("|".join(_PLACEHOLDERS), re.ASCII | re.DOTALL)
 _SENTENCE = re.compile(r"[A-Za-z][A-Za-z',;:-]*(?: [A-Za-z][A-Za-z',;:-]*){2,}[.!?:]?", re.ASCII)
+_UNIT = re.compile(r" (?:[mnuµ]?s|sec(?:onds?)?|min(?:utes?)?|hours?|days?|of|times|tests?|percent|%)(?!\w)")
 _VARIABLE = re.compile(r"[A-Za-z_]+(?:\.[A-Za-z_]+){0,5}", re.ASCII)
 
 
@@ -48,15 +53,16 @@ _PROSE = _listed(
     "a absent an and any argument array async authentication await be bool boolean bytes callable can cannot "
     "could days default denied dict did disabled does empty enabled enum expected expired failed false flag float "
     "for forbidden format function given has have hours in include int integer invalid is lambda length list map "
-    "may minutes missing must new nil no none not null number object omit option optional or origin parameter "
-    "pattern present range reference refused rejected required same- seconds secretstr should str string the to "
-    "too true tuple type unauthenticated unauthorized undefined unexpected unknown unset value was will with "
+    "may minutes missing must new nil no none not null number oauth oauth2 object oidc omit option optional or "
+    "origin parameter pattern present range reference refused rejected required same- seconds secretstr should str string the to "
+    "saml too true tuple type unauthenticated unauthorized undefined unexpected unknown unset value was will with "
     "withheld wrong yes yield"
 )
-_IN_SENTENCES = _listed("a an and are be for from in is must no not of or the this that to was with your")
+_IN_SENTENCES = _listed("a an and are be de for from in is must no not of or the this that to was with your")
 _NAMES = _listed(
     "access api apikey auth authorization bearer client cookie credentials csrf header id key login name pass passwd "
-    "password pw pwd refresh secret session token user username x"
+    "password pw pwd refresh secret session token user username x "
+    "contraseña hasło kennwort lösenord parola passord passwort senha wachtwoord"
 )
 """Words of names: a value of these alone is the name of a field, or what documentation writes for a secret."""
 
@@ -64,6 +70,15 @@ _NAMES = _listed(
 def is_mixed(value: str) -> bool:
     """Return whether a value looks like a password or a token where nothing but its place says so."""
     return len(value) >= _RANDOM_AT_LEAST and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+
+
+def is_like_password(value: str) -> bool:
+    """Return whether a value is mixed, or has a capital letter and a sign within, as `Castle_tiger!`."""
+    within = value.strip(".,:;!?()")
+    has_sign = any(sign in within for sign in "_!#$%^&*@+~")
+    return is_mixed(value) or (
+        len(within) >= _STRONG_AT_LEAST and has_sign and not within.isupper() and within[:1].isupper()
+    )
 
 
 def is_strong(value: str) -> bool:
@@ -84,7 +99,9 @@ def is_placeholder(bare: str) -> bool:
         return True
     if " " in bare:
         return _SENTENCE.fullmatch(bare) is not None and not _IN_SENTENCES.isdisjoint(bare.lower().split())
-    return bare.isascii() and not _has_digit(bare) and _NAMES.issuperset(words_of(bare) or ("",))
+    if not bare.isascii():
+        return bare.lower() in _NAMES
+    return not _has_digit(bare) and _NAMES.issuperset(words_of(bare) or ("",))
 
 
 def is_reference(name: str, value: str, rest: str) -> bool:
@@ -99,7 +116,9 @@ def is_reference(name: str, value: str, rest: str) -> bool:
     if is_type or _IS_REFERENCE.fullmatch(value) is not None:
         return True
     if value.lstrip("-").isdigit():
-        return "token" in words_of(name)  # of a language model
+        return "token" in words_of(name) or _UNIT.match(rest) is not None  # of a language model; a measure
+    if len(value) <= _WORD_AT_MOST and value.isalpha() and value.islower() and words_of(name)[-1:] == ("token",):
+        return True  # of a parser
     if _VARIABLE.fullmatch(value) is None:
         return value == name.rpartition(".")[2]
     is_own = value == name or words_of(value)[-1:] == words_of(name)[-1:]  # `self.token = token`

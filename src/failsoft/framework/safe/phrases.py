@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from failsoft.framework.safe.harmless import is_mixed, is_placeholder, is_strong
+from failsoft.framework.safe.harmless import is_like_password, is_mixed, is_placeholder, is_strong
 from failsoft.framework.safe.secret_names import is_secret_name, may_be_secret_name
 from failsoft.framework.safe.tokens import REDACTED
 
@@ -18,6 +19,7 @@ _MIXED = r"(?P<secret>[^\s\"'<>,;)]{6,1024}+)"
 _NAME = r"(?P<name>[A-Za-z][\w.-]{0,60}+)"
 _KEY = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}|[\w+/]{43}=", re.ASCII)
 _LONG = 30
+_OF_ADDRESSES = frozenset(string.ascii_letters + string.digits + "._-+=")
 _LAST_WORDS = re.compile(r"(?:[A-Za-z]{1,20}\s)?[\w.-]{0,60}\Z", re.ASCII)
 
 
@@ -39,8 +41,12 @@ def _looks_random(found: re.Match[str]) -> bool:
     return is_mixed(found["secret"].strip("\"'"))
 
 
+def _looks_chosen(found: re.Match[str]) -> bool:
+    return is_like_password(found["secret"].strip("\"'"))
+
+
 def _looks_like_code(found: re.Match[str]) -> bool:
-    return _looks_random(found) or re.fullmatch(r"[0-9]{4,10}", found["secret"]) is not None
+    return _looks_chosen(found) or re.fullmatch(r"[0-9]{4,10}", found["secret"]) is not None
 
 
 def _has_name_before(found: re.Match[str]) -> bool:
@@ -60,7 +66,7 @@ def _at(*marks: str, form: str, is_secret: Callable[[re.Match[str]], bool] | Non
 _WITH_FLAG = (
     r"(?<![\w.-])(?:(?:sshpass|7z[ar]?|zip|(?:docker|podman)\slogin|redis-cli|ldap[a-z]{3,10})\s(?:[^\n|;&]{0,300}?\s)?-"
     r"(?:[pP]\s?|[aw]\s)|(?:mysql|mariadb)[\w-]{0,16}\s(?:[^\n|;&]{0,300}?\s)?-p(?=\S)"
-    r"|snmp[a-z]{3,9}\s(?:[^\n|;&]{0,300}?\s)?-[AXc]\s)"
+    r"|snmp[a-z]{3,9}\s(?:[^\n|;&]{0,300}?\s)?-[AXc]\s|openssl\s(?:[^\n|;&]{0,300}?\s)?-[kK]\s)"
 )
 
 _OF_COMMANDS = (
@@ -83,6 +89,12 @@ _OF_COMMANDS = (
         form=r"(?i)(?<![\w.-])(?:login=|user\s'|digest\s)[\w.@-]{1,100}:(?P<secret>[^\s\"'<]{6,200}+)",
         is_secret=_looks_random,
     ),
+    _at(
+        "@",
+        form=r"(?<![\w/.:+-])[A-Za-z][\w.-]{0,60}+:(?P<secret>[^\s@:/\"'<]{6,200}+)(?=@[A-Za-z][\w-]{0,60}+(?!:[0-9a-f]{16}))",
+        is_secret=lambda found: is_strong(found["secret"]) or not _OF_ADDRESSES.issuperset(found["secret"]),
+    ),
+    _at("add-mask::", form=r"(?<=::add-mask::)(?P<secret>\S{1,1024}+)"),
     _at("rootpw", form=rf"rootpw\s(?:--plaintext\s)?(?!--){_SECRET}"),
     _at("secret set ", form=rf"secret\sset\s[^\n]{{0,200}}?--value\s{_SECRET}"),
     _at("net user", form=rf"net\suser\s\S{{1,100}}\s(?!/){_SECRET}"),
@@ -133,7 +145,7 @@ _INSERT = re.compile(
 _BESIDE_NAMES = (
     _at(
         "value", "name=",
-        form=rf"""(?:name|key)["']?\s{{0,3}}[:=]\s{{0,3}}["']?{_NAME}(?:["']?,?\s{{1,40}}["']?value["']?\s{{0,3}}[:=]"""
+        form=rf"""(?i:name|key)["']?\s{{0,3}}[:=]\s{{0,3}}["']?{_NAME}(?:["']?,?\s{{1,40}}["']?(?i:value)["']?\s{{0,3}}[:=]"""
         rf"""\s{{0,3}}|["'](?:\r?\n){{2}})(?P<secret>{_QUOTED}|[^\s"',<>}}]{{1,1024}}+)""",
     ),  # an entry of a list of names and values in YAML, JSON, XML, or a part of a form
     _at("value=", form=rf"(?m)^{_NAME}\n\s{{1,4}}[^\n]{{1,300}}?\binput_value={_LITERAL}"),  # what pydantic says
@@ -159,11 +171,11 @@ _BESIDE_NAMES = (
         "password ",
         form=r"(?i)\bpassword(?:\s(?:was|is|has|been|set|to|from|changed|updated|reset|now|as|provided|generated)){1,5}:?"
         r"\s['\"]?(?P<secret>[^\s\"'<]{6,1024}+)",
-        is_secret=_looks_random,
+        is_secret=_looks_chosen,
     ),
     _at(
         "password",
-        form=r"(?i)\bpassword\b[^\n:=]{1,60}[:=]\s{1,3}(?P<secret>[^\s\"'<]{8,1024}+)",
+        form=r"(?i)\bpassword\b[^\n:=]{1,60}[:=]\s{1,3}(?![a-z_][\w.]{0,60}+[(\[])(?P<secret>[^\s\"'<]{8,1024}+)",
         is_secret=lambda found: is_strong(found["secret"]) or _KEY.fullmatch(found["secret"]) is not None,
     ),
     _at(" to ", form=r"(?<=password\sfrom\s<redacted>\sto\s)(?P<secret>[^\s\"'<]{6,1024}+)"),
@@ -181,6 +193,12 @@ _BESIDE_NAMES = (
         "_", form=r"(?<!\w)(?P<name>[A-Z][A-Z0-9]{0,40}(?:_[A-Z0-9]{1,40}){1,5})\s{1,3}(?P<secret>[^\s\"'=:]{6,1024}+)",
         is_secret=_looks_random,
     ),  # a variable in a command or a Dockerfile
+    _at(
+        *("pass", "secret", "token", "key", "pw", "cred"),
+        form=rf"(?m)^[ \t|│]{{0,20}}+{_NAME}(?:[ \t]{{1,40}}|[ \t]{{0,40}}[|│][ \t]{{0,40}})"
+        r"(?P<secret>[^\s\"'<()\[=:|]{6,200}+)(?=[ \t]{0,40}(?:[|│]|$))",
+        is_secret=_looks_chosen,
+    ),  # a line of two columns: of settings, or what a command shows
     _at(
         *("password ", "secret ", "auth", "requirepass"),
         form=r"(?i)(?<![\w.-])(?:(?:password|secret)\s[057]\s|auth\s[\w.-]{1,40}:|(?:requirepass|masterauth|auth(?:\sdefault)?)\s)"
@@ -201,7 +219,11 @@ _BESIDE_NAMES = (
         rf"\((?:\s?{_QUOTED},)?\s?{_LITERAL}"
     ),
     _at("(", form=rf"(?<=[.>=\s]){_NAME}\(\s?{_LITERAL}(?=\s?\))", is_secret=_looks_random),
-    _at('"', "'", form=rf"""(?<!\w){_NAME}(?:["']\s{{0,2}},\s{{0,3}}|\s{{1,3}}){_LITERAL}""", is_secret=_looks_random),
+    _at(
+        '"', "'", form=rf"""(?<!\w)(?P<name>[A-Za-z][\w.-]{{0,60}}+(?:\s(?:key|token|secret))?)"""
+        rf"""(?:["']\s{{0,2}},\s{{0,3}}|\s{{1,3}}){_LITERAL}""",
+        is_secret=_looks_random,
+    ),
 )  # fmt: skip
 """After a name that has no sign behind it, or another one than a pair's."""
 

@@ -32,7 +32,7 @@ _OTHER_PASSES = _listed("pass bypass compass encompass overpass surpass trespass
 
 _SECRET_ENDS = (
     *("accesskey", "apikey", "authkey", "masterkey", "privatekey", "secretkey", "sharedkey", "signingkey"),
-    *("pass", "passphrase", "passwd", "password", "pswd", "pwd", "secret", "sessid", "sessionid", "token"),
+    *("pass", "passphrase", "passwd", "password", "pswd", "pw", "pwd", "secret", "sessid", "sessionid", "token"),
 )
 """Ends of words that are written as one: `hapikey`, `dbpassword`."""
 

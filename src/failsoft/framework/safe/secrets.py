@@ -23,7 +23,7 @@ _NEEDLES = (
     ("k", ("key", "token", "cookie", "psk", "webhook", "backup")),
     ("w", ("pw", "jwt")),
     ("v", ("cvv", "cvc", "very_code", "very code", "ication code")),
-    ("-", (" -u", " -p", " -a ", " -w ", " -x ", "http-basic", "-securestring")),
+    ("-", (" -u", " -p", " -a ", " -w ", " -x ", " -k ", "add-mask::", "http-basic", "-securestring", ", '-", ', "-')),
     ("g", (" login ", "bundle config")),
     ("2", (":5432:",)),
     (">", (" on >",)),
@@ -134,19 +134,30 @@ def _has_structure(lowered: str) -> bool:
 
 
 def _by_structure(text: str, lowered: str) -> str:
-    text = without_secrets_of_commands(_without_secrets_of_requests(text, lowered), lowered)
+    text = _without_secrets_of_requests(text, lowered)
+    is_named = _IN_NAMES.search(lowered) is not None
+    for separator in ("', '", '", "', '","'):
+        if f"{separator}-" in text:  # the arguments of a command, as a list
+            spaced = _of_commands(text.replace(separator, "\f"), lowered.replace(separator, " "), is_named=is_named)
+            text = spaced.replace("\f", separator)
+    text = _of_commands(text, lowered, is_named=is_named)
+    if not is_named:
+        return text
+    if "</" in text:
+        text = _ELEMENT.sub(_without_element, text)
+    text = without_secrets_beside_names(text, lowered)
+    return _without_pairs(text)
+
+
+def _of_commands(text: str, lowered: str, *, is_named: bool) -> str:
+    text = without_secrets_of_commands(text, lowered)
     if "password" in lowered and ("machine" in lowered or "default" in lowered):
         text = _NETRC.sub(rf"\1{REDACTED}", text)
     if " -u" in lowered or " -a " in lowered or "--user" in lowered:
         text = _USER.sub(rf"\1\2\3\4{REDACTED}", text)
-    if _IN_NAMES.search(lowered) is None:
-        return text
-    if "</" in text:
-        text = _ELEMENT.sub(_without_element, text)
-    if " -" in text or text.startswith("-"):
+    if is_named and (" -" in lowered or text.startswith("-")):
         text = _FLAG.sub(_without_flag_value, text)
-    text = without_secrets_beside_names(text, lowered)
-    return _without_pairs(text)
+    return text
 
 
 def _without_secrets_of_requests(text: str, lowered: str) -> str:

@@ -92,8 +92,8 @@ _OF_IDS = re.compile(
     r"""|commit|peer|node|version)["']?[\s:=]{1,3}["'-]{0,9}\Z|(?:base64,/?|\bh1:|\bsha[0-9]{1,3}[:-])\Z"""
 )
 """What stands before an id, a hash or a picture."""
-_PICTURES = ("iVBORw", "9j/4", "R0lGOD", "PHN2Zy", "UklGR")
-"""How PNG, JPEG, GIF, SVG and WebP begin in base64."""
+_PUBLIC = ("iVBORw", "9j/4", "R0lGOD", "PHN2Zy", "UklGR", "AAAAB3N", "AAAAC3N", "AAAAE2V")
+"""How PNG, JPEG, GIF, SVG, WebP and public keys of SSH begin in base64."""
 
 
 def may_have_tokens(text: str) -> bool:
@@ -113,7 +113,7 @@ def without_random_tokens(text: str) -> str:
 
 def _without_random(found: re.Match[str]) -> str:
     whole = found[0].rstrip(".")
-    if whole.startswith(_PICTURES) or _OF_IDS.search(found.string, max(0, found.start() - 24), found.start()):
+    if whole.startswith(_PUBLIC) or _OF_IDS.search(found.string, max(0, found.start() - 24), found.start()):
         return found[0]
     if not ("." in whole and "/" in whole) and _is_random(whole):  # base64 may have slashes
         return REDACTED + found[0][len(whole) :]

@@ -101,6 +101,9 @@ _RANDOM = "Kq7Vb2xR9mZt4WpLc8Yd3NfHs6JgTa5Ue1Bo"
         "test_reset_password  0.0312s",
         "auth failed for mailto:ana99@example.org",
         "auth of ghcr:1.27rc2@sha256:8f14e45fceea167a failed",
+        'headers = {"Authorization": "Bearer " + self.token}',
+        "passphrase: incorrect passphrase given again",
+        "password: process.env.PASSWORD || 'example'",
     ],
 )
 def test_a_line_with_words_of_secrets_and_none_of_them_stays(line: str) -> None:
@@ -188,6 +191,13 @@ def test_a_line_with_words_of_secrets_and_none_of_them_stays(line: str) -> None:
         ("│ password │ Falcon_shadow! │", "Falcon_shadow!"),
         ("| api_key | bZSwIFhlKfiY8xp |", "bZSwIFhlKfiY8xp"),
         ('<Setting Name="StorageKey" Value="W/oHlWMkBUrZoEfjbgR8kLCHGrH+LduC" />', "W/oHlWMkBUrZ"),
+        ('{"Key":"db/password","Value":"hunter2x"}', "hunter2x"),
+        ('{"Name":"/prod/db/password","Type":"SecureString","Value":"hunter2x"}', "hunter2x"),
+        ("passphrase: planet shadow purple orange", "shadow purple"),
+        ("signature mismatch; webhook secret was hunter2x", "hunter2x"),
+        ("  password: process.env.DB_PASS || 'hunter2x',", "hunter2x"),
+        ("password: ${DB_PASSWORD:-hunter2x}", "hunter2x"),
+        ('new Uri(u), new ClientSecretCredential(tenant, id, "hunter2x"));', "hunter2x"),
     ],
 )
 def test_a_secret_is_hidden_by_what_stands_around_it(text: str, secret: str) -> None:

@@ -54,9 +54,9 @@ _PROSE = _listed(
     "could days default denied dict did disabled does empty enabled enum expected expired failed false flag float "
     "for forbidden format function given has have hours in include int integer invalid is lambda length list map "
     "may minutes missing must new nil no none not null number oauth oauth2 object oidc omit option optional or "
-    "origin parameter pattern present range reference refused rejected required same- seconds secretstr should str string the to "
-    "saml too true tuple type unauthenticated unauthorized undefined unexpected unknown unset value was will with "
-    "withheld wrong yes yield"
+    "origin parameter pattern present range reference refused rejected required same- saml seconds secretstr "
+    "should str string the to too true tuple type unauthenticated unauthorized undefined unexpected unknown unset "
+    "value was will with withheld wrong yes yield"
 )
 _IN_SENTENCES = _listed("a an and are be de for from in is must no not of or the this that to was with your")
 _NAMES = _listed(
@@ -97,7 +97,7 @@ def is_placeholder(bare: str) -> bool:
     """Return whether a value with quotation marks or without stands for another, is a sentence or a name."""
     if len(bare) < _SHORTEST or _IS_PLACEHOLDER.fullmatch(bare) is not None:
         return True
-    if " " in bare:
+    if " " in bare.strip():
         return _SENTENCE.fullmatch(bare) is not None and not _IN_SENTENCES.isdisjoint(bare.lower().split())
     if not bare.isascii():
         return bare.lower() in _NAMES

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from failsoft.framework.safe.harmless import is_like_password, is_mixed, is_placeholder, is_strong
-from failsoft.framework.safe.secret_names import is_secret_name, may_be_secret_name
+from failsoft.framework.safe.harmless import is_like_password, is_mixed, is_placeholder, is_strong, is_word
+from failsoft.framework.safe.secret_names import has_secret_word, is_secret_name, may_be_secret_name
 from failsoft.framework.safe.tokens import REDACTED
 
 _QUOTED = r"""(?:"(?>(?:[^"\r\n\\]|\\.){1,1024})"|'(?>(?:[^'\r\n\\]|\\.){1,1024})')"""
@@ -47,6 +47,10 @@ def _looks_chosen(found: re.Match[str]) -> bool:
 
 def _looks_like_code(found: re.Match[str]) -> bool:
     return _looks_chosen(found) or re.fullmatch(r"[0-9]{4,10}", found["secret"]) is not None
+
+
+def _looks_like_words(found: re.Match[str]) -> bool:
+    return not any(is_word(word) or has_secret_word(word) for word in found["secret"].split())
 
 
 def _has_name_before(found: re.Match[str]) -> bool:
@@ -145,7 +149,8 @@ _INSERT = re.compile(
 _BESIDE_NAMES = (
     _at(
         "value", "name=",
-        form=rf"""(?i:name|key)["']?\s{{0,3}}[:=]\s{{0,3}}["']?{_NAME}(?:["']?,?\s{{1,40}}["']?(?i:value)["']?\s{{0,3}}[:=]"""
+        form=rf"""(?i:name|key)["']?\s{{0,3}}[:=]\s{{0,3}}["']?(?:/?[\w.-]{{1,40}}/){{0,4}}{_NAME}(?:["']?,?\s{{1,40}}["']?(?i:value)["']?\s{{0,3}}[:=]"""
+        rf"""\s{{0,3}}|["']\s?,\s{{0,40}}(?:["']\w{{1,30}}["']:\s?["']?\w{{1,40}}["']?,\s{{0,40}}){{0,2}}["'](?i:value)["']\s?:"""
         rf"""\s{{0,3}}|["'](?:\r?\n){{2}})(?P<secret>{_QUOTED}|[^\s"',<>}}]{{1,1024}}+)""",
     ),  # an entry of a list of names and values in YAML, JSON, XML, or a part of a form
     _at("value=", form=rf"(?m)^{_NAME}\n\s{{1,4}}[^\n]{{1,300}}?\binput_value={_LITERAL}"),  # what pydantic says
@@ -178,6 +183,18 @@ _BESIDE_NAMES = (
         form=r"(?i)\bpassword\b[^\n:=]{1,60}[:=]\s{1,3}(?![a-z_][\w.]{0,60}+[(\[])(?P<secret>[^\s\"'<]{8,1024}+)",
         is_secret=lambda found: is_strong(found["secret"]) or _KEY.fullmatch(found["secret"]) is not None,
     ),
+    _at(
+        *("phrase", "mnemonic"),
+        form=r"(?i)(?:passphrase|mnemonic|(?:seed|recovery)[\s_]phrase)[\"']?\s{0,3}[:=]\s{0,3}[\"']?"
+        r"(?P<secret>[a-z]{2,20}(?:[\s-][a-z]{2,20}){2,23})(?=[\"',;]|\s{0,9}\Z|\n)",
+        is_secret=_looks_like_words,
+    ),
+    _at(
+        *("||", "??", " or "),
+        form=rf"{_NAME}[\"']?\s{{0,9}}[:=]\s{{0,9}}[A-Za-z_][\w.()\[\]?\"']{{0,80}}\s?(?:\|\||\?\?|\bor)\s?{_LITERAL}",
+        is_secret=_looks_random,
+    ),  # what holds where a variable is not set
+    _at(":-", form=rf"\$\{{{_NAME}:-(?P<secret>[^\s{{}}$\"'<]{{6,200}}+)(?=\}})", is_secret=_looks_random),
     _at(" to ", form=r"(?<=password\sfrom\s<redacted>\sto\s)(?P<secret>[^\s\"'<]{6,1024}+)"),
     _at(
         "expect",
@@ -218,7 +235,7 @@ _BESIDE_NAMES = (
         "(", form=rf"(?i)(?<!\w)(?P<name>(?:set|with|network_?credential|basic_?auth)\w{{0,60}}+)"
         rf"\((?:\s?{_QUOTED},)?\s?{_LITERAL}"
     ),
-    _at("(", form=rf"(?<=[.>=\s]){_NAME}\(\s?{_LITERAL}(?=\s?\))", is_secret=_looks_random),
+    _at("(", form=rf"(?<=[.>=\s]){_NAME}\((?:[\w.]{{1,60}},\s?){{0,3}}\s?{_LITERAL}(?=\s?\))", is_secret=_looks_random),
     _at(
         '"', "'", form=rf"""(?<!\w)(?P<name>[A-Za-z][\w.-]{{0,60}}+(?:\s(?:key|token|secret))?)"""
         rf"""(?:["']\s{{0,2}},\s{{0,3}}|\s{{1,3}}){_LITERAL}""",

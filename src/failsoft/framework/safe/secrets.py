@@ -71,11 +71,11 @@ _BEARER = re.compile(
 
 _NAME = re.compile(
     r"""(?<![\w.-])([-_]{0,2}[A-Za-z0-9][\w.-]{0,60}+"""
-    r"""(?:\s(?:key|token|password|secret|string|code)(?=["']?\s?[:=]|\t|\sis:?\s))?)"""
+    r"""(?:\s(?:key|token|password|secret|string|code)(?=["']?\s?[:=]|\t|\s(?:is|was):?\s))?)"""
     r"""(\\{0,3}(?:["']\]?|\[\d{0,4}\])?)"""
     r"""([ \t]{0,16}(?:(?:As[ \t])?[Ss]tring[ \t])?"""
     r"""(?:=>|:=|[=!]?={1,2}|:[ \t]?[&*]?[A-Za-z][\w.<>|]{0,40}+[ \t]=(?!=)|:)"""
-    r"""[ \t]{0,16}(?:[bBfFNrRuU]{1,2}(?=["'])|Some\((?="))?|\t{1,3}|\sis:?\s{1,3})""",
+    r"""[ \t]{0,16}(?:[bBfFNrRuU]{1,2}(?=["'])|Some\((?="))?|\t{1,3}|\s(?:is|was):?\s{1,3})""",
     re.ASCII,
 )
 
@@ -291,7 +291,7 @@ def _is_value(found: re.Match[str], value: str, rest: str) -> bool:
     is_compared = "==" in separator or "!=" in separator
     if not is_literal and (is_compared or _is_code(found, bare, rest)):
         return False
-    is_prose = separator.lstrip().startswith("is")
+    is_prose = separator.lstrip().startswith(("is", "was"))
     if is_prose or is_compared or separator.isspace():
         return is_mixed(bare) or (is_prose and bare.isdigit() and len(bare) >= _CODE)
     is_marked = ":" not in separator or is_literal or bool(quote)

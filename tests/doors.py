@@ -178,7 +178,7 @@ HOMES = {
     "failsoft.tools.docs.search.meaning": "fused",
     "failsoft.tools.docs.search.sqlite_store": "REBUILT, TEMPORARY",
     "failsoft.tools.docs.search.tables": "IndexConnection, Scope, ScoredRow, all_paths",
-    "failsoft.tools.docs.search.index": "BEHIND, DocumentIndex, STALE_S_AT_MOST",
+    "failsoft.tools.docs.search.index": "BEHIND, DocumentIndex, STALE_S_AT_MOST, UNFINISHED",
     "failsoft.tools.docs.search.query": "ACCEPTED, in_words, parse_query, plain_words, tsquery",
     "failsoft.tools.docs.search.ranking": "search as search_pages",
     "failsoft.tools.docs.search.words": "places_of, snippet",

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from failsoft.tools.docs import Docs
+from tests.doors import UNFINISHED, DocsSettings, index_module, refresh_module
 
 
 @pytest.fixture
@@ -35,9 +36,16 @@ def configure(base: Path, **config: Any) -> None:
     (base / "config.json").write_text(json.dumps({"name": "x", "docs_root": "docs", **config}))
 
 
+def answered(docs: Docs) -> Any:
+    async def call() -> Any:
+        return (await docs.operations["activate_project"].call({"config_path": "config.json"})).to_dict()
+
+    return asyncio.run(call())
+
+
 def activated(docs: Docs) -> Any:
     """Return the number of documents, or the code of the failure."""
-    answer = asyncio.run(docs.operations["activate_project"].call({"config_path": "config.json"})).to_dict()
+    answer = answered(docs)
     return answer["error"]["code"] if "error" in answer else answer["data"]["documents"]
 
 
@@ -94,7 +102,8 @@ def test_a_hostile_tree_is_activated(base: Path, docs: Docs, harm: Callable[[Pat
     assert time.process_time() - begun < 5
 
 
-def test_large_pages_are_not_in_memory_together(base: Path, docs: Docs) -> None:
+def test_large_pages_are_not_in_memory_together(base: Path, docs: Docs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index_module, "_REFRESH_S", 60.0)
     for number in range(40):
         (base / "docs" / f"{number}.md").write_text("a" * 1_500_000)
     tracemalloc.start()
@@ -102,6 +111,47 @@ def test_large_pages_are_not_in_memory_together(base: Path, docs: Docs) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 40_000_000
+
+
+def test_what_is_too_much_to_index_in_one_call_is_indexed_by_the_next(
+    base: Path, docs: Docs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(12):
+        (base / "docs" / f"{number}.md").write_text("a" * 1_500_000)
+    monkeypatch.setattr(index_module, "_REFRESH_S", 0.0)  # five pages of this size are written together
+    read: list[Any] = []
+    load = refresh_module.load_document
+
+    def noted(*given: Any) -> Any:
+        read.append(given)
+        return load(*given)
+
+    monkeypatch.setattr(refresh_module, "load_document", noted)
+    answers = [answered(docs) for _ in range(4)]
+    assert [answer["data"]["documents"] for answer in answers] == [5, 10, 12, 12]
+    assert [answer.get("metadata", {}).get("warnings", []) for answer in answers] == [
+        [UNFINISHED],
+        [UNFINISHED],
+        [],
+        [],
+    ]
+    assert len(read) == 12
+
+
+@pytest.mark.parametrize("made", [Path.touch, Path.mkdir, lambda path: path.symlink_to("nowhere")])
+def test_a_tree_of_too_many_names_is_refused_before_a_page_is_read(
+    base: Path, monkeypatch: pytest.MonkeyPatch, made: Callable[[Path], object]
+) -> None:
+    for number in range(30):
+        made(base / "docs" / f"{number}.md")
+    opened: list[Any] = []
+    monkeypatch.setattr(refresh_module, "load_document", lambda *given: opened.append(given))
+    small = Docs(base, cache_dir=base.parent / "cache", settings=DocsSettings(max_entries=29))
+    answer = answered(small)
+    small.projects.close()
+    assert answer["error"]["code"] == "CONFIG_ERROR"
+    assert "more than 29 documents, folders and links" in answer["error"]["message"]
+    assert opened == []
 
 
 def a_fifo(file: Path) -> None:

@@ -28,7 +28,7 @@ from failsoft.framework.state.records import Records
 from failsoft.framework.text import quoted
 from failsoft.tools.docs.config import ProjectConfig, misconfigured, parse_config
 from failsoft.tools.docs.doc_types import DocTypes
-from failsoft.tools.docs.documents.root import DocumentRoot
+from failsoft.tools.docs.documents.root import ENTRIES_AT_MOST, DocumentRoot
 from failsoft.tools.docs.errors import ProjectNotActivated
 from failsoft.tools.docs.project import ExternalFolder, Project, index_options
 from failsoft.tools.docs.search.database import PostgresDatabase
@@ -57,6 +57,7 @@ class Projects:
         document_bytes_at_most: The size above which a document is not read.
         is_implicit: Whether the base itself is a project, for calls that name none.
         hard_links: Whether documents may have several names.
+        entries_at_most: How many documents, folders and links each folder of documents may have.
         database: Keeps the indexes in place of files.
     """
 
@@ -68,14 +69,18 @@ class Projects:
         document_bytes_at_most: int,
         is_implicit: bool,
         hard_links: bool = True,
+        entries_at_most: int = ENTRIES_AT_MOST,
         database: PostgresDatabase | None = None,
     ) -> None:
         self.base = base
-        self._hard_links = hard_links
+        self._bounds: dict[str, Any] = {
+            "document_bytes_at_most": document_bytes_at_most,
+            "hard_links": hard_links,
+            "entries_at_most": entries_at_most,
+        }
         self._roots = Roots([base], relative=True)
         self._cache_dir = cache_dir
         self._database = database
-        self._document_bytes_at_most = document_bytes_at_most
         self._turn = threading.Lock()
         self._active: dict[str, Project] = {}
         self._config_paths: dict[str, str] = {}
@@ -147,7 +152,7 @@ class Projects:
 
     def _implicit(self) -> Project:
         config = ProjectConfig.model_construct(name=self.base.name or DEFAULT_HANDLE, docs_root=".")
-        root = DocumentRoot(self.base, document_bytes_at_most=self._document_bytes_at_most, hard_links=self._hard_links)
+        root = DocumentRoot(self.base, **self._bounds)
         index = self._index(root, index_options(config, DocTypes()))
         return Project(DEFAULT_HANDLE, config, root, index)
 
@@ -234,12 +239,7 @@ class Projects:
         if not Path(real).is_dir():
             issue = f"`{key}` names {quoted(path)}, which is no folder"
             raise misconfigured(issue)
-        return DocumentRoot(
-            Path(real),
-            document_bytes_at_most=self._document_bytes_at_most,
-            below=self.base,
-            hard_links=self._hard_links,
-        )
+        return DocumentRoot(Path(real), below=self.base, **self._bounds)
 
     def _read(self, path: str, parameter: str) -> tuple[str, bytes]:
         """Return the real path and the bytes of a file below the base."""

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 from failsoft.framework.arguments.marks import Reference
 from failsoft.framework.settings import ToolsetSettings
 from failsoft.tools.docs.documents.paths import PATH_CHARACTERS_AT_MOST
+from failsoft.tools.docs.documents.root import ENTRIES_AT_MOST
 from failsoft.tools.docs.search.query import ACCEPTED, QUERY_CHARACTERS_AT_MOST
 
 
@@ -39,6 +40,11 @@ class DocsSettings(ToolsetSettings):
     hard_links: bool = Field(
         default=True,
         description="Read documents that have several names, as package managers make them: one may lie outside.",
+    )
+    max_entries: int = Field(
+        default=ENTRIES_AT_MOST,
+        ge=1,
+        description="Documents, folders and links that a served or external folder may have; a larger one is refused.",
     )
     page_bytes: int = Field(
         default=200_000, ge=1_000, le=10_000_000, description="Bytes of text in one page of a long document."

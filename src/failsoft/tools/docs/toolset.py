@@ -28,6 +28,7 @@ from failsoft.tools.docs.resources import list_resources, matching_paths, read_r
 from failsoft.tools.docs.search import tables as lookup
 from failsoft.tools.docs.search.database import PostgresDatabase
 from failsoft.tools.docs.search.embedders import embedder_for
+from failsoft.tools.docs.search.index import DocumentIndex
 from failsoft.tools.docs.search.meaning import LexicalInstead, SemanticSearch
 from failsoft.tools.docs.search.query import PlainWords, parse_query
 from failsoft.tools.docs.search.tables import Scope
@@ -46,6 +47,7 @@ from failsoft.tools.files import name_roots
 
 _SHARE_OF_DATA = 2
 """The rest is for the escapes of JSON, and for the facts beside the text."""
+_TURN_S = 0.1
 _WARM_UP_AFTER_S = 0.5
 """The server answers its first requests before the index takes its time; a search meanwhile does not wait for this."""
 
@@ -104,6 +106,7 @@ class Docs(BaseTool):
             document_bytes_at_most=document_bytes_at_most,
             is_implicit=root is not None,
             hard_links=self.settings.hard_links,
+            entries_at_most=self.settings.max_entries,
             database=PostgresDatabase(url.get_secret_value(), self.runtime) if url is not None else None,
         )
 
@@ -319,9 +322,15 @@ class Docs(BaseTool):
     def _warm_up(self) -> None:
         try:
             if self.projects.implicit is not None:
-                self.projects.implicit.index.ask(lambda _: None)
+                self._build(self.projects.implicit.index)
         except ToolError as error:
             logger.opt(exception=error).warning("The search index could not be built at start-up.")
+
+    def _build(self, index: DocumentIndex) -> None:
+        """Build an index in parts, between which other questions have their turn."""
+        index.ask(lambda _: None)
+        while index.is_unfinished and self._warming is not None and not self._warming.finished.wait(_TURN_S):
+            index.ask(lambda _: None)
 
     def _read(self, call: Call, project: Project, path: str | list[str], cursor: str | None) -> Documentation:
         paths = [path] if isinstance(path, str) else path

@@ -31,6 +31,7 @@ from failsoft.tools.files.reading import read
 from failsoft.tools.files.resolving import LIST_FLAGS
 
 DOCUMENT_BYTES_AT_MOST = 2_000_000
+ENTRIES_AT_MOST = 50_000
 _TRIES = 5
 _REPLACED = "it is being replaced again and again"
 
@@ -45,6 +46,7 @@ class DocumentRoot:
         document_bytes_at_most: The size above which a document is not read.
         below: A folder that the root has to lie in on each call; the root is then its path without links.
         hard_links: Whether documents may have several names, one of which may lie outside the root.
+        entries_at_most: How many documents, folders and links there may be beneath the root.
     """
 
     def __init__(
@@ -54,10 +56,12 @@ class DocumentRoot:
         document_bytes_at_most: int = DOCUMENT_BYTES_AT_MOST,
         below: Path | None = None,
         hard_links: bool = True,
+        entries_at_most: int = ENTRIES_AT_MOST,
     ) -> None:
         self.root = Path(os.path.abspath(root))  # noqa: PTH100 - resolve() would freeze the link that the root may be
         self.document_bytes_at_most = document_bytes_at_most
         self.hard_links = hard_links
+        self.entries_at_most = entries_at_most
         self._base = self.root if below is None else below
         self._names = () if below is None else self.root.relative_to(os.path.realpath(below)).parts
         self._roots: Roots | None = None
@@ -271,7 +275,7 @@ def walk(root: DocumentRoot) -> list[LibraryEntry]:
     """Return all documents beneath the root, sorted by path. Folders that cannot be read are left out.
 
     Raises:
-        CONFIG_ERROR: The root itself cannot be opened.
+        CONFIG_ERROR: The root itself cannot be opened, or has more beneath it than it may.
     """
     return _LibraryWalk(root).run()
 
@@ -285,6 +289,7 @@ class _LibraryWalk:
         self._folders: set[tuple[int, int]] = set()
         self._files: set[tuple[int, int]] = set()
         self._links: deque[str] = deque()
+        self._left = root.entries_at_most
 
     def run(self) -> list[LibraryEntry]:
         with self._root.opened() as folder:
@@ -305,11 +310,23 @@ class _LibraryWalk:
                 if not is_visible(item.name):
                     continue
                 if item.is_symlink():
+                    self._count()
                     self._links.append(prefix + item.name)
                 elif item.is_dir(follow_symlinks=False):
+                    self._count()
                     self._subfolder(folder, item.name, f"{prefix}{item.name}/", depth + 1)
                 elif is_document(item.name):
+                    self._count()
                     self._file(prefix + item.name, item)
+
+    def _count(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            most = self._root.entries_at_most
+            raise ConfigurationError(
+                issue=f"the documentation folder has more than {most} documents, folders and links",
+                resolution="serve a smaller folder, or raise FAILSOFT_DOCS_MAX_ENTRIES",
+            )
 
     def _subfolder(self, folder: int, name: str, prefix: str, depth: int) -> None:
         try:

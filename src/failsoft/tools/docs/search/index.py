@@ -33,12 +33,17 @@ _WALK_SHARE = 20.0
 _BUILD_WAIT_S = 60.0
 """How long to wait for a process that builds the index for the first time; there is nothing to serve before that."""
 _REFRESH_WAIT_S = 0.5
+_REFRESH_S = 3.0
+"""How long one question works on the index before it is answered from what there is; the next one goes on."""
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _REBUILDS_AT_MOST = 2
 _CURRENT_TRIES = 3
 """How often an answer is asked for again because its documents were changed meanwhile."""
 
 BEHIND = "The search index is being brought up to date by another process; this answer may lag behind."
+
+
+UNFINISHED = "Some documents are not indexed yet, since there are many; each call goes on with the rest."
 
 
 def _own_type(document: Document) -> tuple[str, str]:
@@ -92,6 +97,8 @@ class DocumentIndex:
         self._warnings: list[str] = []
         self.is_behind = False
         """Whether changes on disk are known that could not be indexed yet."""
+        self.is_unfinished = False
+        """Whether that is because there are many."""
 
     def ask(self, question: Callable[[IndexConnection], T]) -> T:
         """Return what the question finds in the index, which is brought up to date first.
@@ -190,7 +197,7 @@ class DocumentIndex:
     def take_warnings(self) -> list[str]:
         """Return what callers should know about the index, each once."""
         taken, self._warnings = self._warnings, []
-        return taken
+        return [*taken, UNFINISHED] if self.is_unfinished else taken
 
     def close(self) -> None:
         """Close the connections; the next question opens new ones."""
@@ -205,6 +212,7 @@ class DocumentIndex:
         store = self._store
         if store is not None and self._clock() < self._fresh_until:
             return store
+        until = self._clock() + _REFRESH_S
         with self._turn:
             if self._store is None:
                 self._store = self._open()
@@ -213,8 +221,9 @@ class DocumentIndex:
                 entries = walk(self._root)
                 self._walks += 1
                 took_s = self._clock() - began
-                self._refresh(self._store, entries)
-                self._fresh_until = self._clock() + min(took_s * _WALK_SHARE, STALE_S_AT_MOST)
+                self._refresh(self._store, entries, until)
+                fresh_s = 0.0 if self.is_unfinished else min(took_s * _WALK_SHARE, STALE_S_AT_MOST)
+                self._fresh_until = self._clock() + fresh_s
             return self._store
 
     def _open(self) -> IndexStore:
@@ -236,26 +245,39 @@ class DocumentIndex:
                 self._store = None
                 self._fresh_until = float("-inf")
 
-    def _refresh(self, store: IndexStore, entries: Sequence[LibraryEntry]) -> None:
+    def _refresh(self, store: IndexStore, entries: Sequence[LibraryEntry], until: float) -> None:
         with store.connection() as connection:
             built = is_built(connection)
             if built and not find_changes(connection, entries):
-                self.is_behind = False
+                self.is_behind = self.is_unfinished = False
                 return
-            self._apply(store, connection, lambda: find_changes(connection, entries), is_built=built)
+            self._apply(store, connection, lambda: find_changes(connection, entries), until, is_built=built)
 
     def _apply(
-        self, store: IndexStore, connection: IndexConnection, changes: Callable[[], IndexChanges], *, is_built: bool
+        self,
+        store: IndexStore,
+        connection: IndexConnection,
+        changes: Callable[[], IndexChanges],
+        until: float | None = None,
+        *,
+        is_built: bool,
     ) -> None:
         """Write what differs; it is asked for under the lock, since another process may have written it meanwhile."""
+
+        def write() -> None:
+            is_late = (lambda: False) if until is None else (lambda: self._clock() >= until)
+            is_all = apply_changes(connection, changes(), self._root, self._options.classify, is_late)
+            if until is not None:
+                self.is_unfinished = not is_all
+            self.is_behind = self.is_unfinished
+
         lock = store.process_lock()
         if lock is None:
-            apply_changes(connection, changes(), self._root, self._options.classify)
+            write()
             return
         try:
             with lock.acquire(timeout=_REFRESH_WAIT_S if is_built else _BUILD_WAIT_S):
-                apply_changes(connection, changes(), self._root, self._options.classify)
-                self.is_behind = False
+                write()
         except TimeoutError:  # of the lock
             self.is_behind = True
             self._warn(BEHIND)

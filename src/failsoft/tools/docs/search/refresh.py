@@ -89,13 +89,26 @@ def apply_changes(
     changes: IndexChanges,
     root: DocumentRoot,
     classify: Callable[[Document], tuple[str, str]],
-) -> None:
-    """Write the changes in batches. Call it under the lock that the processes share."""
-    for start in range(0, max(len(changes.vanished), 1), _BATCH):
+    is_late: Callable[[], bool],
+) -> bool:
+    """Write the changes in batches; return whether that were all. Call it under the lock that the processes share.
+
+    Args:
+        connection: The index.
+        changes: What to write.
+        root: The documents.
+        classify: Returns the type and the promotion level of a document.
+        is_late: Whether to leave the rest to another time; asked before each batch but the first of a kind.
+    """
+    for start in range(0, len(changes.vanished), _BATCH):
+        if start and is_late():
+            return False
         with connection.transaction():
             _forget(connection, changes.vanished[start : start + _BATCH])
             _note_change(connection)
-    for entries in _batches(changes.changed):
+    for number, entries in enumerate(_batches(changes.changed)):
+        if number and is_late():
+            return False
         read = list(_read(root, entries))
         with connection.transaction():
             _write(connection, [(entry, document, classify(document)) for entry, document in read])
@@ -103,6 +116,7 @@ def apply_changes(
     with connection.transaction():
         connection.execute("DELETE FROM builds")
         connection.execute("INSERT INTO builds VALUES (?)", (time.time_ns(),))
+    return True
 
 
 def _batches(entries: Sequence[LibraryEntry]) -> Iterator[list[LibraryEntry]]:

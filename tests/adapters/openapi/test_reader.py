@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 
 import pytest
 from hypothesis import given, strategies as st
@@ -222,10 +224,74 @@ def test_a_file_that_is_no_document_is_refused_in_one_sentence(tmp_path, text, s
         read_document(tmp_path / "api.yaml")
 
 
-def test_yaml_dates_are_texts_and_merges_are_not_multiplied(tmp_path):
-    merges = "\n".join(f"m{n}: &m{n}\n  <<: [{', '.join([f'*m{n - 1}'] * 9)}]" for n in range(1, 40))
-    (tmp_path / "api.yaml").write_text(f"openapi: 3.1.0\ninfo: {{version: 2020-01-01}}\nm0: &m0 {{a: 1}}\n{merges}\n")
-    assert read_document(tmp_path / "api.yaml").tree["info"] == {"version": "2020-01-01"}
+def test_yaml_dates_are_texts_and_merges_are_names(tmp_path):
+    (tmp_path / "api.yaml").write_text("openapi: 3.1.0\ninfo: {version: 2020-01-01}\na: &a {x: 1}\nb: {<<: *a}\n")
+    tree = read_document(tmp_path / "api.yaml").tree
+    assert (tree["info"], tree["b"]) == ({"version": "2020-01-01"}, {"<<": {"x": 1}})
+
+
+@pytest.mark.parametrize("place", ["openapi: *a9", "swagger: *a9", "openapi: 3.1.0\nservers: [{url: *a9}]"])
+def test_yaml_aliases_count_as_what_they_expand_to(tmp_path, place):
+    bomb = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10))
+    (tmp_path / "api.yaml").write_text(f"a0: &a0 x\n{bomb}{place}\n")
+    with pytest.raises(ConfigurationError, match="too large"):
+        read_document(tmp_path / "api.yaml")
+
+
+@pytest.mark.parametrize("number", ["1" + ":59" * 1_000, "0x" + "f" * 1_000])
+def test_yaml_numbers_without_end_are_not_computed(tmp_path, number):
+    (tmp_path / "api.yaml").write_text(f"openapi: 3.1.0\nx: {number}\n")
+    with pytest.raises(ConfigurationError, match="no YAML"):
+        read_document(tmp_path / "api.yaml")
+
+
+@pytest.mark.parametrize("keyword", ["minimum", "multipleOf", "default", "const"])
+def test_integers_beyond_64_bits_are_no_values_of_a_schema(keyword):
+    assert schema_of({"type": "integer", keyword: 10**5_000}) == ({"type": "integer"}, {})
+    assert schema_of({"enum": [1, 10**400]}) == ({"enum": [1]}, {})
+
+
+def test_names_that_are_taken_a_hundred_thousand_times_are_found_at_once():
+    taken = {"x", *(f"x_{number}" for number in range(2, 100_000))}
+    assert identifier("x", "x", taken) == "x_100000"
+
+
+def test_a_document_of_more_operations_than_can_be_looked_at_is_refused():
+    with pytest.raises(ConfigurationError, match="more than 10,000 operations"):
+        read({f"/x{number}": {"get": {}} for number in range(10_001)})
+
+
+def test_what_operations_share_is_not_read_whole_for_each_of_them():
+    names = [f"p{number}" for number in range(50_000)]
+    big = {"type": "object", "properties": dict.fromkeys(names), "required": names}
+    parts = [{"$ref": "#/components/schemas/Big"}] * 400
+    schema = {"allOf": [{"allOf": parts}] * 400}
+    shared = {"parameters": [{"name": "q", "in": "query", "schema": schema}], "tags": names, "security": [{}] * 50_000}
+    item = {"get": {**shared, "responses": dict.fromkeys(names)}}
+    began = time.process_time()
+    api = read({f"/x{number}": item for number in range(20)}, components={"schemas": {"Big": big}})
+    assert len(api.operations) == 20
+    assert time.process_time() - began < 5
+
+
+def test_an_operation_of_too_many_parameters_is_left_out():
+    parameters = [{"name": f"q{number}", "in": "query"} for number in range(1_001)]
+    (left_out,) = read({"/x": {"get": {"parameters": parameters}}, "/y": {"get": {}}}).left_out
+    assert left_out == ("GET /x", "it has more than 100 arguments")
+
+
+@pytest.mark.parametrize("name", ["bind", "model_config", "settings_customise_sources"])
+def test_no_credential_takes_a_name_of_the_settings(name):
+    schemes = {name: {"type": "apiKey", "in": "header", "name": "X-Key"}}
+    (scheme,) = read(components={"securitySchemes": schemes}, security=[]).schemes
+    assert scheme.setting == f"api_{name}"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_is_no_document(tmp_path):
+    os.mkfifo(tmp_path / "api.json")
+    with pytest.raises(ConfigurationError, match="cannot be read"):
+        read_document(tmp_path / "api.json")
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path):

@@ -196,6 +196,23 @@ def test_a_toolset_of_a_hostile_document_can_be_made(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("name", ["none", "true", "false", "types"])
+def test_no_name_of_a_document_breaks_the_source(name):
+    schema = {"type": "object", "properties": {"a": {"$ref": f"#/components/schemas/{name}"}, "b": {"type": "string"}}}
+    answer = {"200": {"content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}}}
+    paths = {"/x": {"get": {"operationId": name, "responses": answer}}}
+    written = files({"openapi": "3.1.0", "paths": paths, "components": {"schemas": {name: schema}}})
+    ast.parse(written["shop_types.py"])
+    assert "def types(" not in written["shop.py"]
+
+
+@pytest.mark.parametrize("count", [53, 60, 61])
+def test_a_docstring_is_not_broken_within_an_escape(count):
+    text = f"a{chr(92) * count}N{chr(92) * 110}"
+    (node,) = ast.parse("\n".join(docstring(text, 0, "x"))).body
+    assert "".join(node.value.value.split()) == text
+
+
 @given(st.text(max_size=300))
 def test_every_text_is_a_literal_and_a_docstring(text):
     assert ast.literal_eval(literal(text)) == text

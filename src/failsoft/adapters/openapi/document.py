@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -16,6 +17,7 @@ import yaml
 
 from failsoft.framework.arguments.schemas import resolved
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.files import read_regular
 from failsoft.framework.text import bounded
 
 _BYTES_AT_MOST = 32_000_000
@@ -25,6 +27,10 @@ _LEVELS_AT_MOST = 100
 _YAML_EVENTS_AT_MOST = 2_000_000
 _FETCH_S = 30.0
 _REDIRECTS_AT_MOST = 5
+_MEMBERS_AT_MOST = 1_000
+"""Members of an object that are looked at: many operations may share it."""
+_NUMBER_AT_MOST = 100
+"""Characters of a number in YAML, where those with colons take quadratic time."""
 _LINKS_AT_MOST = 16
 """References that lead to one another."""
 _VERSION = re.compile(r"3\.[0-9]+(\.[0-9A-Za-z.-]+)?")
@@ -74,9 +80,10 @@ class Document:
         return url.rstrip("/") if _is_address(url) and "{" not in url else ""
 
 
-def mapping(node: Any) -> Mapping[str, Any]:
-    """Return the members of an object whose names are texts; none of anything else."""
-    return {name: value for name, value in node.items() if is_text(name)} if isinstance(node, Mapping) else {}
+def mapping(node: Any, at_most: int = _MEMBERS_AT_MOST) -> Mapping[str, Any]:
+    """Return the first members of an object whose names are texts; none of anything else."""
+    members = islice(node.items(), at_most) if isinstance(node, Mapping) else ()
+    return {name: value for name, value in members if is_text(name)}
 
 
 def is_text(value: Any) -> bool:
@@ -108,8 +115,7 @@ def read_document(source: str | Path | Mapping[str, Any]) -> Document:
 
 def _read(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            data = file.read(_BYTES_AT_MOST + 1)
+        data = read_regular(path, _BYTES_AT_MOST + 1)
     except OSError as error:
         raise _refused(str(path), f"cannot be read ({error.strerror})") from error
     if len(data) > _BYTES_AT_MOST:
@@ -173,12 +179,34 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     }
 
 
+def _number(loader: Any, node: Any) -> Any:
+    if len(loader.construct_scalar(node)) > _NUMBER_AT_MOST:
+        raise yaml.constructor.ConstructorError(None, None, "a number is too long", node.start_mark)
+    return yaml.SafeLoader.yaml_constructors[node.tag](loader, node)
+
+
+for _kind in ("int", "float"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _number)
+
+
 def _check_events(data: bytes, name: str) -> None:
-    """Refuse nesting before the tree is composed: the composer is in C and has no limit."""
-    depth = 0
-    for count, event in enumerate(yaml.parse(data, _Loader)):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > _LEVELS_AT_MOST or count > _YAML_EVENTS_AT_MOST:
+    """Refuse nesting before the tree is composed, since the composer is in C and has no limit; and what aliases mean.
+
+    An alias counts as all that it stands for: whoever walks through the tree walks through that.
+    """
+    begun: list[tuple[str | None, int]] = []
+    sizes: dict[str | None, int] = {}
+    count = 0
+    for event in yaml.parse(data, _Loader):
+        count += 1
+        if isinstance(event, yaml.AliasEvent):
+            count += sizes.get(event.anchor, 0)
+        elif isinstance(event, yaml.CollectionStartEvent):
+            begun.append((event.anchor, count))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, before = begun.pop()
+            sizes[anchor] = count - before
+        if len(begun) > _LEVELS_AT_MOST or count > _YAML_EVENTS_AT_MOST:
             raise _refused(name, f"is too large, or nested in more than {_LEVELS_AT_MOST} levels")
 
 

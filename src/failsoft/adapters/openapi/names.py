@@ -15,7 +15,7 @@ _LENGTH_AT_MOST = 60
 _USED = frozenset(
     {
         *("api", "bool", "call", "cls", "dict", "float", "indexed", "int", "joined", "json_text", "list", "operation"),
-        *("result", "self", "str"),
+        *("result", "self", "str", "types"),
     }
 )
 """Names that a generated toolset uses in its methods and their annotations."""
@@ -40,9 +40,16 @@ def identifier(text: str, otherwise: str, taken: Collection[str] = ()) -> str:
 
 
 def unique(name: str, taken: Collection[str]) -> str:
-    """Return a name with the first number that makes it one that is not taken; itself if it is free."""
-    free, number = name, 1
-    while free in taken:
-        number += 1
-        free = f"{name.rstrip('_')}_{number}"
-    return free
+    """Return a name with a number that makes it one that is not taken, the first one unless there are gaps.
+
+    Itself if it is free.
+    """
+    if name not in taken:
+        return name
+    stem, last, free = name.rstrip("_"), 1, 2
+    while f"{stem}_{free}" in taken:
+        last, free = free, 2 * free
+    while free - last > 1:
+        between = (last + free) // 2
+        last, free = (between, free) if f"{stem}_{between}" in taken else (last, between)
+    return f"{stem}_{free}"

@@ -6,7 +6,9 @@ A document is foreign input. What cannot be used of it leaves out an operation, 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any, Literal, TypeAlias
 
 from failsoft.adapters.openapi.document import Document, is_text, listed, mapping
@@ -16,13 +18,18 @@ from failsoft.adapters.openapi.schemas import Conversion, text
 from failsoft.framework.arguments.schemas import subschemas
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.errors.corrections import closest_name
+from failsoft.framework.settings import ToolsetSettings
 from failsoft.framework.text import bounded, enumerated
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 _OPERATIONS_AT_MOST = 2_000
+_LOOKED_AT_AT_MOST = 10_000
+_TAGS_AT_MOST = 100
 _FIELDS_AT_MOST = 30
 """Fields of a body that become arguments of their own; a body with more is one argument."""
 _ARGUMENTS_AT_MOST = 100
+_PARAMETERS_AT_MOST = 300
+_ALTERNATIVES_AT_MOST = 20
 _INPUT_PARTS, _RESULT_PARTS = 300, 80
 _DESCRIPTION_AT_MOST = 800
 _PATH_AT_MOST = 500
@@ -59,7 +66,9 @@ def read_api(document: Document, tags: Sequence[str] = ()) -> Api:
     Raises:
         CONFIG_ERROR: It has no operation that can be offered, or none with one of the tags.
     """
-    found = list(_all_operations(document))
+    found = list(islice(_all_operations(document), _LOOKED_AT_AT_MOST + 1))
+    if len(found) > _LOOKED_AT_AT_MOST:
+        raise ConfigurationError(issue=f"The document has more than {_LOOKED_AT_AT_MOST:,} operations")
     known = {tag: None for _, _, _, node in found for tag in _tags(node)}
     for tag in tags:
         if tag not in known:
@@ -103,7 +112,7 @@ _Found: TypeAlias = "tuple[str, tuple[str, str], Mapping[str, Any], Mapping[str,
 def _all_operations(document: Document) -> Iterator[_Found]:
     """Yield the name of each operation, its method and path, and the objects of path and operation."""
     taken: set[str] = set()
-    for path, given in mapping(document.tree.get("paths")).items():
+    for path, given in mapping(document.tree.get("paths"), sys.maxsize).items():
         item = document.follow(given)
         for method in _METHODS:
             node = item.get(method)
@@ -116,7 +125,7 @@ def _all_operations(document: Document) -> Iterator[_Found]:
 
 
 def _tags(node: Mapping[str, Any]) -> list[str]:
-    return [tag for tag in listed(node.get("tags")) if is_text(tag)]
+    return [tag for tag in listed(node.get("tags"))[:_TAGS_AT_MOST] if is_text(tag)]
 
 
 def _schemes(document: Document) -> dict[str, Scheme]:
@@ -126,7 +135,8 @@ def _schemes(document: Document) -> dict[str, Scheme]:
     for name, given in mapping(document.follow(document.tree.get("components")).get("securitySchemes")).items():
         scheme = document.follow(given)
         setting = identifier(name, "credential")
-        setting = unique(setting if not setting.startswith("model_") else f"api_{setting}", taken)
+        is_used = setting.startswith("model_") or hasattr(ToolsetSettings, setting)
+        setting = unique(f"api_{setting}" if is_used else setting, taken)
         said = text(scheme.get("description"), 200).replace("\n", " ")
         kind, place, own = (str(scheme.get(member) or "") for member in ("type", "in", "name"))
         if kind == "apiKey" and place in {"header", "query", "cookie"} and _FIELD_NAME.fullmatch(own):
@@ -203,7 +213,8 @@ class _Reading:
 
     def _read_parameters(self, path: str) -> None:
         found: dict[tuple[str, str], Mapping[str, Any]] = {}
-        for given in (*listed(self._item.get("parameters")), *listed(self._node.get("parameters"))):
+        lists = (listed(of.get("parameters")) for of in (self._item, self._node))
+        for given in islice(chain.from_iterable(lists), _PARAMETERS_AT_MOST):
             node = self._document.follow(given)
             place, name = str(node.get("in")), node.get("name")
             if isinstance(name, str) and is_text(name) and place in {"path", "query", "header", "cookie"}:
@@ -296,7 +307,7 @@ class _Reading:
         if "" in self._schemes:
             return ((self._schemes[""].setting,),)
         declared = self._node.get("security", self._document.tree.get("security"))
-        alternatives = [mapping(item) for item in listed(declared)]
+        alternatives = [mapping(item) for item in listed(declared)[:_ALTERNATIVES_AT_MOST]]
         return tuple(
             tuple(self._schemes[name].setting for name in item)
             for item in alternatives

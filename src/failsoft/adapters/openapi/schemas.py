@@ -15,8 +15,10 @@ from failsoft.framework.text import printable_lines
 _DEPTH_AT_MOST = 16
 _PROPERTIES_AT_MOST = 200
 _LISTED_AT_MOST = 500
+_NAMED_AT_MOST = 1_000
 _TEXT_AT_MOST = 400
 _DEFAULT_AT_MOST = 200
+_INTEGER_BITS = 64
 _TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 _OF_OBJECTS = frozenset(
     {
@@ -29,7 +31,9 @@ _TAGS = re.compile(r"<[/a-zA-Z][^<>]{0,200}>")
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, int):
+        return not isinstance(value, bool) and value.bit_length() <= _INTEGER_BITS
+    return isinstance(value, float) and math.isfinite(value)
 
 
 def _is_count(value: Any) -> bool:
@@ -146,12 +150,21 @@ class Conversion:
             part = self._document.follow(node)
             seen += 1
             is_object = part.get("type") == "object" or "properties" in part or "allOf" in part
-            if seen > _LISTED_AT_MOST or depth > _DEPTH_AT_MOST or not is_object or not part.keys() <= _OF_OBJECTS:
+            self._left -= 1
+            if (
+                seen > _LISTED_AT_MOST
+                or self._left < 0
+                or depth > _DEPTH_AT_MOST
+                or not is_object
+                or not part.keys() <= _OF_OBJECTS
+            ):
                 parts = listed(schema.get("allOf"))
                 return {**schema, "allOf": [], **self._document.follow(parts[0])} if len(parts) == 1 else schema
-            properties = {**mapping(part.get("properties")), **properties}
-            required += listed(part.get("required"))
-            waiting += [(below, depth + 1) for below in listed(part.get("allOf"))]
+            if len(properties) < _PROPERTIES_AT_MOST:
+                properties = {**mapping(part.get("properties"), _PROPERTIES_AT_MOST), **properties}
+                required += listed(part.get("required"))[:_NAMED_AT_MOST]
+            room = max(0, _LISTED_AT_MOST + 1 - seen - len(waiting))
+            waiting += [(below, depth + 1) for below in listed(part.get("allOf"))[:room]]
         kept = {name: schema[name] for name in ("description", "title", "nullable") if name in schema}
         return {**kept, "type": "object", "properties": properties, "required": required}
 
@@ -174,12 +187,13 @@ class Conversion:
         """Take over the schemas within a schema."""
         properties = {
             name: self._part(below, depth + 1)
-            for name, below in list(mapping(schema.get("properties")).items())[:_PROPERTIES_AT_MOST]
+            for name, below in mapping(schema.get("properties"), _PROPERTIES_AT_MOST).items()
             if self._document.follow(below).get(self._hidden) is not True
         }
         if properties:
             made["properties"] = properties
-            required = [name for name in properties if name in listed(schema.get("required"))]
+            named = set(filter(is_text, listed(schema.get("required"))[:_NAMED_AT_MOST]))
+            required = [name for name in properties if name in named]
             made.update({"required": required} if required else {})
         more = schema.get("additionalProperties")
         if isinstance(more, bool):

@@ -68,14 +68,13 @@ def literal(value: Any) -> str:
 
 def docstring(text: str, indent: int, otherwise: str) -> list[str]:
     """Return the lines of a docstring: wrapped, with no escape and no end in it but its own."""
-    plain = printable_lines(text).replace("\\", "\\\\").replace('"""', "'''").strip() or otherwise
+    plain = printable_lines(text).replace('"""', "'''").strip() or otherwise
     plain = plain[:-1] + "'" if plain.endswith('"') else plain
     width = _WIDTH - indent - 6
-    lines = []
+    lines: list[str] = []
     for paragraph in plain.splitlines():
         lines += textwrap.wrap(paragraph.strip(), width, break_on_hyphens=False) or [""]
-    if lines[-1].endswith("\\") and not lines[-1].endswith("\\\\"):
-        lines[-1] += "\\"
+    lines = [line.replace("\\", "\\\\") for line in lines]  # after wrapping, which would part the two
     space = " " * indent
     if len(lines) == 1:
         return [f'{space}"""{lines[0]}"""']

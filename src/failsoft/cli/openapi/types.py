@@ -168,4 +168,4 @@ def _whole(found: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
 def _pascal(name: str) -> str:
     parts = re.findall(r"[A-Za-z0-9]+", name)
     made = "".join(part[:1].upper() + part[1:] for part in parts)[:60]
-    return made if made[:1].isalpha() else f"Object{made}"
+    return made if made[:1].isalpha() and not keyword.iskeyword(made) else f"Object{made}"

@@ -181,6 +181,50 @@ def test_a_secret_in_the_query_is_in_no_message_and_no_log(service, capfd):
     assert "secret-key-1" not in "".join(capfd.readouterr())
 
 
+@pytest.mark.parametrize("status", [200, 400, 401, 404, 409, 500])
+@pytest.mark.parametrize("form", ["{}", "Basic {}", "https%3A%2F%2Fx%2F%3Fk%3D{}"])
+def test_a_credential_that_the_service_repeats_reaches_no_caller_and_no_log(service, capfd, status, form):
+    tools = OpenAPITools(document(), settings={"base_url": service.url, "key": 'Zq7v"Tr9xLm2'})
+    spelt = {"{}": 'Zq7v"Tr9xLm2', "Basic {}": "WnE3diJUcjl4TG0y"}.get(form, "Zq7v%22Tr9xLm2")
+    service.answer(status, {"error": f"no account of {form.format(spelt)}"})
+    answer = called(tools, "place_order", item="tea")
+    assert "<redacted>" in repr(answer) or status == 500
+    for shown in (repr(answer), *capfd.readouterr()):
+        assert not any(part in shown for part in (spelt, "Tr9xLm2"))
+
+
+@pytest.mark.parametrize("name", ["a; sid=evil; b", "a\r\nX-Evil: 1", "", "é", "a=b"])
+def test_no_name_of_a_field_becomes_another_cookie(service, name):
+    cookie = {"name": "c", "in": "cookie", "schema": {"type": "object"}}
+    tools = OpenAPITools(
+        document({"/x": {"get": {"operationId": "x", "parameters": [cookie]}}}), settings={"base_url": service.url}
+    )
+    assert called(tools, "x", c={name: "1"}).error.category == "invalid_argument"
+    assert service.requests == []
+
+
+def test_no_argument_is_sent_beside_a_credential_of_its_name(service):
+    parameters = [
+        {"name": "q", "in": "query", "schema": {"type": "object"}},
+        {"name": "x-key", "in": "header", "schema": {"type": "string"}},
+    ]
+    schemes = {
+        "q": {"type": "apiKey", "in": "query", "name": "k"},
+        "h": {"type": "apiKey", "in": "header", "name": "X-Key"},
+    }
+    paths = {"/x": {"get": {"operationId": "x", "parameters": parameters}}}
+    tree = document(paths, components={"securitySchemes": schemes}, security=[{"q": [], "h": []}])
+    tools = OpenAPITools(tree, settings={"base_url": service.url, "q": "secret-1", "h": "secret-2"})
+    assert called(tools, "x", q={"k": "evil", "n": "1"}, x_key="evil").success
+    assert target(service.requests[0])[1] == "n=1&k=secret-1"
+    assert service.requests[0][2]["x-key"] == "secret-2"
+
+
+def test_a_redirect_to_no_address_is_the_fault_of_the_service(tools, service):
+    service.answer(302, Location="http://[::1")
+    assert called(tools, "get_item", item_id="7").error.category == "upstream_error"
+
+
 def test_an_answer_without_a_body_and_one_that_is_no_json(tools, service):
     service.answer(204)
     assert called(tools, "delete_item", item_id="7").data is None

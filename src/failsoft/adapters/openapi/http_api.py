@@ -6,7 +6,7 @@ import base64
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import quote, urlencode
@@ -36,6 +36,9 @@ _TIMEOUT_S = 30.0
 _BYTES_AT_MOST = 8_000_000
 _OF_ENCODED_BODY = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 _LEVELS_AT_MOST = 20
+_HIDDEN_FROM = 8
+"""Characters of a credential that is hidden where an answer repeats it."""
+_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class Credential:
 
 
 class HttpApi:
-    """A client of one API: every request goes to its address, and no credential to another host.
+    """A client of one API: every request goes to its address, and no credential to another host or to a caller.
 
     Args:
         base_url: The address that the paths are put behind.
@@ -84,6 +87,7 @@ class HttpApi:
         for name, value in self._secrets.items():
             if not value.isprintable():
                 raise ConfigurationError(issue=f"the credential '{name}' has characters that no request can carry")
+        self._hidden = _spellings(self._secrets.values())
         self._auth = auth
         self._client: httpx2.AsyncClient | None = None
 
@@ -183,9 +187,11 @@ class HttpApi:
             elif credential.kind == "basic":
                 headers["Authorization"] = f"Basic {base64.b64encode(value.encode()).decode()}"
             elif credential.kind == "header":
+                for other in [other for other in headers if other.lower() == credential.name.lower()]:
+                    del headers[other]
                 headers[credential.name] = value
             elif credential.kind == "query":
-                query.append((credential.name, value))
+                query[:] = [*(pair for pair in query if pair[0] != credential.name), (credential.name, value)]
             else:
                 jar[credential.name] = value
 
@@ -198,7 +204,7 @@ class HttpApi:
             response = await client.send(request, stream=True)
             try:
                 if not _may_follow(request, response):
-                    return await _read(response, request)
+                    return await _read(response, request, self._hidden)
             finally:
                 await response.aclose()
             request = httpx2.Request(
@@ -258,6 +264,17 @@ def _checked(base_url: str) -> str:
     return base_url.rstrip("/")
 
 
+def _spellings(values: Iterable[str]) -> re.Pattern[bytes] | None:
+    """Return a pattern of the values as services repeat them; of short ones, which stand in other texts, none."""
+    found: set[str] = set()
+    for value in values:
+        if len(value) >= _HIDDEN_FROM:
+            encoded = base64.b64encode(value.encode()).decode()
+            found |= {value, quote(value, safe=""), quote(value), json.dumps(value)[1:-1], encoded, encoded.rstrip("=")}
+    longest_first = sorted(found, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, longest_first)).encode()) if found else None
+
+
 def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
@@ -270,10 +287,12 @@ def _texts(values: Mapping[str, Any]) -> dict[str, str]:
     """Return the values of headers or cookies as texts.
 
     Raises:
-        INVALID_ARGUMENT: One has characters that a header cannot carry.
+        INVALID_ARGUMENT: One, or its name, has characters that a header cannot carry.
     """
     found = {name: joined(value) or "" for name, value in values.items() if value is not None}
     for name, value in found.items():
+        if not _NAME.fullmatch(name):
+            raise InvalidArgument(message=f"{quoted(name, 80)} is no name of a header or cookie.", effect="none")
         if not value.isascii() or not value.isprintable():
             raise InvalidArgument(
                 message=f"{quoted(name, 80)} is sent in a header, which carries printable ASCII only.", effect="none"
@@ -330,12 +349,17 @@ def _may_follow(request: httpx2.Request, response: httpx2.Response) -> bool:
     """Return whether a redirect stays within the origin, for a request that changes nothing."""
     if request.method not in READS or not response.has_redirect_location:
         return False
-    there = request.url.join(response.headers["location"])
+    try:
+        there = request.url.join(response.headers["location"])
+    except httpx2.InvalidURL:
+        return False
     return (there.scheme, there.host, there.port) == (request.url.scheme, request.url.host, request.url.port)
 
 
-async def _read(response: httpx2.Response, request: httpx2.Request) -> httpx2.Response:
-    """Return the response with its decoded body."""
+async def _read(
+    response: httpx2.Response, request: httpx2.Request, hidden: re.Pattern[bytes] | None
+) -> httpx2.Response:
+    """Return the response with its decoded body, without what is hidden."""
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk
@@ -345,7 +369,8 @@ async def _read(response: httpx2.Response, request: httpx2.Request) -> httpx2.Re
             changed: Literal["none", "applied"] = "none" if request.method in READS else "applied"
             raise ResultTooLarge(size_bytes=len(body), limit_bytes=_BYTES_AT_MOST, effect=changed)
     headers = [(name, value) for name, value in response.headers.multi_items() if name not in _OF_ENCODED_BODY]
-    return httpx2.Response(response.status_code, headers=headers, content=bytes(body), request=request)
+    content = bytes(body) if hidden is None else hidden.sub(b"<redacted>", body)
+    return httpx2.Response(response.status_code, headers=headers, content=content, request=request)
 
 
 def _failure(raised: Exception, *, is_read: bool) -> ToolError:

@@ -294,9 +294,31 @@ def test_a_command_has_no_descriptor_of_the_server_leaves_no_core_and_dies_first
     assert command["output_end"] == "[0, 1, 2] 0 1000\n"
 
 
-def test_a_command_that_kills_its_supervisor_has_not_passed(site: Site) -> None:
-    outcome = failed(site, python("import os; os.kill(os.getppid(), 9)"))["details"]["outcome"]
-    assert outcome == "ended, and its supervisor with it: how is not known"
+FORGES = """
+import os, signal, sys
+folder = f"/proc/{os.getppid()}/fd"
+for name in map(int, os.listdir(folder)):
+    if name > 2:
+        try:
+            with open(f"{folder}/{name}", "w") as report:
+                report.write('["exit", 0]')
+        except OSError:
+            pass
+"""
+"""Tells the server, in place of the supervisor, that the command has passed."""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGABRT, 0])
+@pytest.mark.parametrize("before", ["import os", FORGES])
+def test_a_command_that_kills_its_supervisor_or_forges_its_report_has_not_passed(
+    site: Site, before: str, number: int
+) -> None:
+    command = python(f"{before}\nos.kill(os.getppid(), {int(number)})\nimport time; time.sleep({600 if number else 0})")
+    if number or "report" in before:
+        outcome = failed(site, command)["details"]["outcome"]
+        assert outcome == "ended, and its supervisor with it: how is not known"
+    else:
+        assert site.call(ready(site, command), "run_preflight")["success"]
 
 
 SERVER = """

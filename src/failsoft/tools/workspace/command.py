@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 from failsoft.tools.workspace import supervisor
 
 Ending: TypeAlias = Literal["exit", "signal", "timeout", "cancelled", "not_started", "lost", "processes", "memory"]
+_REPORTED = frozenset({"exit", "signal", "not_started", "processes", "memory"})
 _CHUNK_BYTES = 65_536
 _HEAD_BYTES = 4_000
 _TAIL_BYTES = 16_000
@@ -43,7 +44,7 @@ class CommandResult:
     """The result of a command.
 
     Args:
-        ending: How it ended; `lost` if its supervisor was killed, `processes` or `memory` if it exceeded that limit.
+        ending: How it ended; `lost` if its supervisor was ended, `processes` or `memory` if it exceeded that limit.
         code: Its exit status, or the number of the signal that ended it; of one that did not start, the errno.
         duration_s: In seconds.
         output: Both of its output streams; the middle of a long one is omitted.
@@ -79,6 +80,7 @@ class Command:
         self._drained = asyncio.Event()
         self._process: subprocess.Popen[bytes] | None = None
         self._report = b""
+        self._is_reported = False
         self._is_killed = False
 
     async def run(self, limit_s: float) -> CommandResult:
@@ -134,10 +136,11 @@ class Command:
             return "cancelled", 0
         if not in_time:
             return "timeout", 0
-        ended: tuple[Ending, int] = ("lost", 0)
-        if self._report:
-            ended = tuple(json.loads(self._report))
-        return ended
+        with suppress(ValueError, TypeError):  # the command may have written to the descriptor of its supervisor
+            ending, code = json.loads(self._report)
+            if self._is_reported and ending in _REPORTED:
+                return ending, code
+        return "lost", 0
 
     def kill(self) -> None:
         """End the command and its children now, or prevent its start."""
@@ -164,7 +167,7 @@ class Command:
         if not data:
             asyncio.get_running_loop().remove_reader(report)
             os.close(report)
-            process.wait()
+            self._is_reported = process.wait() == 0
             if process.stdin is not None:
                 process.stdin.close()
             self._process = None

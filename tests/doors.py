@@ -154,9 +154,8 @@ HOMES = {
     "failsoft.server.http.process.workers": "board_folder, keep_folder, serve_workers",
     "failsoft.server.lifecycle": "Lifecycle",
     "failsoft.server.protocol.direct": "DirectAnswers",
-    "failsoft.server.sources": (
-        "ToolSource, as_tools, find_toolsets, load_app, load_toolset, open_risks, unknown_variables"
-    ),
+    "failsoft.server.risks": "open_risks",
+    "failsoft.server.sources": ("ToolSource, as_tools, find_toolsets, load_app, load_toolset, unknown_variables"),
     "failsoft.server.stdio_streams": "EDGE_BYTES, refusal",
     "failsoft.tools": "flux as flux_module, workspace as workspace_module",
     "failsoft.tools.docs.documents.document": "load_document, parse_document",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.server.mcpserver import MCPServer
 
 from failsoft import ConfigurationError, mcp_server
 from tests.doors import load_app
@@ -50,6 +51,18 @@ MISTAKES = {
 }
 
 
+CLASSES = {
+    "no operation": (HEAD + "    pass\n", "Shelf", 6, "give it at least one method with @operation"),
+    "no base class": (HEAD.replace("(BaseTool)", "") + HANDLER, "Shelf", 6, "class Shelf(BaseTool)"),
+    "more to make it of": (
+        HEAD + "    def __init__(self, url: str) -> None: ...\n\n    @operation()\n" + HANDLER,
+        "Shelf",
+        6,
+        "module:function",
+    ),
+}
+
+
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "path", list(sys.path))
@@ -66,6 +79,31 @@ def test_a_mistake_names_its_line_and_the_correction(module: Path, mistake: str)
     assert [word for word in words if word not in said] == []
     lines = range(HEAD.count("\n") + 1, (HEAD + body).count("\n") + 1)
     assert any(f"{module}:{line}" in said for line in lines), said
+
+
+@pytest.mark.parametrize("mistake", CLASSES)
+def test_a_mistake_in_a_class_names_its_line_and_the_correction(module: Path, mistake: str) -> None:
+    text, name, line, words = CLASSES[mistake]
+    module.write_text(text)
+    with pytest.raises(ConfigurationError) as caught:
+        load_app(f"{module}:{name}")
+    said = f"{caught.value.message} {caught.value.resolution}"
+    assert words in said
+    assert f"{module}:{line}" in said
+
+
+def test_a_server_that_is_no_toolset_is_told_from_one() -> None:
+    with pytest.raises(ConfigurationError, match="an object of type 'MCPServer'") as caught:
+        mcp_server(MCPServer("shop"))  # type: ignore[arg-type]
+    assert "failsoft proxy" in caught.value.resolution
+
+
+def test_a_dot_before_the_class_is_corrected(module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module.write_text(HEAD + "    @operation()\n" + HANDLER)
+    monkeypatch.chdir(module.parent)
+    with pytest.raises(ConfigurationError) as caught:
+        load_app(f"{module.stem}.Shelf")
+    assert f"'{module.stem}:Shelf'" in caught.value.resolution
 
 
 def test_a_parameter_without_an_annotation_is_refused_by_the_import_and_found_by_lint(module: Path) -> None:

@@ -17,7 +17,7 @@ from failsoft.framework.audit.places import default_head, default_key_file
 from failsoft.framework.files import other_writers, state_folder
 from failsoft.framework.settings import Settings
 from failsoft.recovery.state.store import default_file
-from failsoft.server.sources import open_risks
+from failsoft.server.risks import open_risks
 
 _OTHERS_READ = stat.S_IRGRP | stat.S_IROTH | stat.S_IXGRP | stat.S_IXOTH
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH

@@ -26,7 +26,8 @@ from failsoft.framework.settings import Settings
 from failsoft.server.lifecycle import Lifecycle
 from failsoft.server.protocol.asking import Asking
 from failsoft.server.protocol.tools import ToolProtocol
-from failsoft.server.sources import Tools, as_tools, misspelt_variables, open_risks, server_name
+from failsoft.server.risks import open_risks
+from failsoft.server.sources import Tools, as_tools, misspelt_variables, server_name
 
 _SHUTDOWN_LIMIT_S = 10.0
 _SHORT = 4

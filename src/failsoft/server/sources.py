@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-import itertools
 import os
 import re
 import sys
@@ -21,12 +20,12 @@ from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import BootstrapFailure, ConfigurationError, ToolError
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.plugins import installed_points
-from failsoft.framework.safe.tracebacks import author_line
+from failsoft.framework.safe.tracebacks import author_line, declaring_line
 from failsoft.framework.setting_types import PREFIX, EnvironmentSettings
 from failsoft.framework.settings import Settings
 from failsoft.framework.soft import declaration_of, toolset_of
 from failsoft.framework.standalone import SystemErrorFactory
-from failsoft.framework.text import bounded, enumerated
+from failsoft.framework.text import bounded
 
 ENTRY_POINT_GROUP = "failsoft.toolsets"
 _OF_CLIENTS = frozenset({"FAILSOFT_TOKEN"})
@@ -34,7 +33,6 @@ _OF_CLIENTS = frozenset({"FAILSOFT_TOKEN"})
 _MISSPELT = re.compile(r"cannot import name '(\w+)'")
 _SEPARATORS = frozenset({"/", "\\"})
 """The characters that tell a path from the name of a module."""
-_NAMED_AT_MOST = 5
 
 Tools: TypeAlias = (
     BaseTool | type[BaseTool] | ModuleType | Iterable[BaseTool | type[BaseTool] | ModuleType] | Callable[[], Any]
@@ -121,25 +119,6 @@ def misspelt_variables(tools: Sequence[BaseTool]) -> Iterator[str]:
             yield f"No setting is named {bounded(name)}{meant}"
 
 
-def open_risks(tools: Sequence[BaseTool]) -> Iterator[tuple[str, str, str]]:
-    """Yield what these toolsets leave open in one server: a setting or a folder, what it allows, and a remedy."""
-    for tool in tools:
-        yield from getattr(tool, "open_risks", tuple)()
-    governed = [tool for tool in tools if tool.governed]
-    for tool, other in itertools.product(governed, [one for one in tools if not one.governed]):
-        shared = sorted(inner for one in tool.roots for two in other.roots if (inner := _inner(one, two)))
-        names = [name for name, bound in other.operations.items() if not bound.read_only]
-        if shared and names:
-            allows = f"{enumerated(names, _NAMED_AT_MOST)} of '{other.name}' need no session, role or plan there"
-            yield shared[0], f"{allows}, as the calls of '{tool.name}' do", f"serve '{other.name}' elsewhere, or not"
-
-
-def _inner(one: Path, two: Path) -> str:
-    """Return the folder that both folders contain; empty if there is none."""
-    one, two = one.resolve(), two.resolve()
-    return str(one) if one.is_relative_to(two) else str(two) if two.is_relative_to(one) else ""
-
-
 def load_toolset(name: str, *, root: Path | tuple[Path, ...] | None = None) -> BaseTool:
     """Return the toolset that is installed under this name.
 
@@ -213,9 +192,13 @@ def _import(name: str, folder: Path | None) -> ModuleType:
     try:
         found = importlib.import_module(name)
     except ModuleNotFoundError as error:
+        outer, _, inner = name.rpartition(".")
+        is_attribute = error.name == name and hasattr(sys.modules.get(outer), inner)
         raise ConfigurationError(
             issue=f"the module '{bounded(str(error.name))}' was not found",
-            resolution="go to the folder that holds it, install it, or name its file",
+            resolution=f"did you mean '{bounded(outer)}:{bounded(inner)}'?"
+            if is_attribute
+            else "go to the folder that holds it, install it, or name its file",
         ) from error
     except Exception as error:
         raise _broken(error, what=f"Importing '{bounded(name)}' failed") from error
@@ -304,9 +287,21 @@ def _as_tool(item: Any, origin: str) -> BaseTool:
             f"the class '{item.__name__}'" if isinstance(item, type) else f"an object of type '{type(item).__name__}'"
         )
         raise ConfigurationError(
-            issue=f"{origin} is {kind}, not a BaseTool, a list of them, or a function that returns either"
+            issue=f"{origin} is {kind}, not a BaseTool, a list of them, or a function that returns either",
+            resolution=_instead_of(item),
         )
     return item
+
+
+def _instead_of(item: Any) -> str:
+    """Return what to do with something that is no toolset, where that is clear."""
+    if isinstance(item, type):
+        return f"class {item.__name__}(BaseTool), {declaring_line(item)}"
+    if hasattr(item, "list_tools") and hasattr(item, "call_tool"):
+        return (
+            "it is a server of its own: start it as before, with the adapter in it, or with `failsoft proxy -- COMMAND`"
+        )
+    return ""
 
 
 def _made(maker: Callable[[], Any], origin: str) -> Any:
@@ -317,7 +312,7 @@ def _made(maker: Callable[[], Any], origin: str) -> Any:
             raise
         raise not_set_up(error) from error
     except Exception as error:
-        raise _broken(error, what=f"{origin[0].upper()}{origin[1:]} cannot be made") from error
+        raise _broken(error, what=f"{origin[0].upper()}{origin[1:]} cannot be made", maker=maker) from error
     if inspect.iscoroutine(made):
         made.close()
         raise ConfigurationError(issue=f"{origin} is an async function; tools are made by a plain one")
@@ -336,7 +331,7 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(names) or "none"
 
 
-def _broken(error: Exception, *, what: str) -> ConfigurationError:
+def _broken(error: Exception, *, what: str, maker: Any = None) -> ConfigurationError:
     """Return the error with the author's own one, where it was raised or declared, and what may have been meant."""
     notes: list[str] = list(getattr(error, "__notes__", ()))
     misspelt = _MISSPELT.match(str(error)) if isinstance(error, ImportError) else None
@@ -344,5 +339,9 @@ def _broken(error: Exception, *, what: str) -> ConfigurationError:
         close = closest_name(misspelt[1], dir(sys.modules.get(error.name or "")))  # type: ignore[attr-defined]  # of an ImportError
         notes += [f"did you mean '{close}'?"] if close else []
     if not any(note.startswith("declared by") for note in notes):
-        notes += filter(None, [author_line(error)])
-    return ConfigurationError(message=f"{what} ({type(error).__name__}: {'; '.join([str(error), *notes])}).")
+        notes += filter(None, [author_line(error) or declaring_line(maker)])
+    takes_more = isinstance(maker, type) and isinstance(error, TypeError) and "required" in str(error)
+    return ConfigurationError(
+        message=f"{what} ({type(error).__name__}: {'; '.join([str(error), *notes])}).",
+        resolution="name a function that makes it, as module:function" if takes_more else "",
+    )

@@ -68,9 +68,14 @@ def calling_line() -> str:
     return "" if frame is None else _place(frame, frame.f_lineno)
 
 
-def declaring_line(function: Any) -> str:
-    """Return `file:line in function` of where a function is declared; empty if it has no source."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
+def declaring_line(declared: Any) -> str:
+    """Return `file:line in function` of where a function is declared, or `file:line` of a class; empty if unknown."""
+    if isinstance(declared, type):
+        try:
+            return f"{inspect.getsourcefile(declared)}:{inspect.getsourcelines(declared)[1]}"
+        except (OSError, TypeError):
+            return ""
+    code = getattr(inspect.unwrap(declared), "__code__", None)
     return "" if code is None else f"{code.co_filename}:{code.co_firstlineno} in {code.co_name}"
 
 

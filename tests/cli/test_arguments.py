@@ -75,10 +75,11 @@ def test_words_that_are_no_arguments_are_refused(words: list[str]) -> None:
         from_words(words, SCHEMA)
 
 
-def test_a_bare_word_is_offered_as_the_first_required_argument() -> None:
+@pytest.mark.parametrize(("word", "meant"), [("Dune", "name=Dune"), ("limit", "limit=VALUE")])
+def test_a_bare_word_is_offered_as_the_first_required_argument_or_is_a_name(word: str, meant: str) -> None:
     with pytest.raises(InvalidParameter) as caught:
-        from_words(["Dune"], SCHEMA)
-    assert caught.value.operator_hint == "name=Dune"
+        from_words([word], SCHEMA)
+    assert caught.value.operator_hint == meant
 
 
 def test_arguments_may_be_a_json_object() -> None:

@@ -87,4 +87,6 @@ def _parsed(text: str) -> Any:
 
 def _meant(word: str, schema: Schema) -> str:
     names = [*schema.get("required", ()), *schema.get("properties", {})]
+    if word in names:
+        return f"{word}=VALUE"
     return f"{names[0]}={bounded(word)}" if names else ""

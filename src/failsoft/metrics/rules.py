@@ -287,7 +287,7 @@ def _burn(name: str, rate: float, windows: tuple[str, str], severity: Severity, 
         expr,
         severity,
         "{{ $value | humanizePercentage }} of the calls fail by a fault of the server or of what it needs; "
-        f"the objective allows {1 - objective:.3g}.",
+        f"the objective allows {100 * (1 - objective):.3g}%.",
         "Callers suffer",
     )
 

@@ -24,6 +24,7 @@ def test_all_files_are_written_to_a_folder(inside: Run, folder: Path) -> None:
 def test_standard_output_takes_one_of_them(inside: Run) -> None:
     rules = yaml.safe_load(inside("monitoring", "export", "--objective", "0.999").out)
     assert rules["groups"][1]["rules"][0]["expr"].startswith("job:mcp_failed_calls:ratio_rate5m > 0.0144 and ")
+    assert rules["groups"][1]["rules"][0]["annotations"]["summary"].endswith("the objective allows 0.1%.")
     boards = inside("monitoring", "export", "--format", "grafana").json
     assert [board["uid"] for board in boards] == ["failsoft-operators", "failsoft-authors"]
     assert yaml.safe_load(inside("monitoring", "export", "-f", "alertmanager").out)["route"]["receiver"] == "chat"

@@ -255,3 +255,25 @@ def test_a_schema_has_no_title_that_repeats_a_name() -> None:
     assert "title" not in part
     assert "title" not in part["properties"]["first_name"]
     assert part["properties"]["label"]["title"] == "Shown to people"
+
+
+async def test_a_declared_type_is_read_at_its_first_use() -> None:
+    read = []
+
+    class Read:
+        @classmethod
+        def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+            read.append(source)
+            return handler(int)
+
+    class Tools(BaseTool):
+        @operation
+        async def count(self) -> Read:
+            """Count."""
+            return 1
+
+    tools = Tools(runtime=quiet_runtime())
+    assert (tools.operations["count"].output_schema() is not None, read) == (True, [])
+    assert [(await tools.count()).data for _ in range(2)] == [1, 1]
+    assert read == [Read]
+    assert tools.operations["count"].result.schema == {"type": "integer"}

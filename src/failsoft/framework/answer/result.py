@@ -46,24 +46,17 @@ class Result:
 
     def __init__(self, annotation: Any) -> None:
         self.annotation = annotation
-        self.schema: dict[str, Any] = {}
-        self._adapter: TypeAdapter[Any] | None = None
         self._digest = ""
-        self._model: type[BaseModel] | None = None
         self._is_open = annotation in _OPEN or "typing.Any" in str(annotation) or _holds_blocks(annotation)
+        is_model = isinstance(annotation, type) and issubclass(annotation, BaseModel)
+        self._model: type[BaseModel] | None = annotation if is_model else None
+
+        self._adapter: TypeAdapter[Any] | None
+        self.schema: dict[str, Any]
         if annotation in _UNCHECKED or annotation is NoReturn or _holds_blocks(annotation):
-            return
-        try:
-            self._adapter = TypeAdapter(annotation)
-            self.schema = with_null_for_nan(self._adapter.json_schema(mode="serialization"))
-            self.schema.pop("title", None)
-            drop_generated_titles(self.schema)
-        except (PydanticUserError, TypeError):
-            self._adapter = None
-        if self._is_open and "array" in str([self.schema.get("type"), self.schema.get("anyOf")]):
-            self.schema = {}  # content blocks are removed from a list, and the rest may not be a list
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            self._model = annotation
+            self._adapter, self.schema = None, {}
+        else:
+            self.__class__ = _Unread
 
     def conform(self, value: Any) -> Any:
         """Convert the value to the declared type. Text with lone surrogates (such as file names) is sanitized later.
@@ -141,6 +134,35 @@ class Result:
     def split(self, value: Any) -> tuple[Any, tuple[Any, ...]]:
         """Return the data and the MCP content blocks of a value."""
         return split_content(value) if self._is_open else (value, ())
+
+
+class _Unread(Result):
+    """A result until its first use: to read a type takes milliseconds, and a server may have hundreds of tools.
+
+    A class of its own, since `__getattr__` makes every attribute of a class slower to look up.
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in {"_adapter", "schema"}:
+            raise AttributeError(name)
+        self._adapter, self.schema = _read(self.annotation, is_open=self._is_open)
+        self.__class__ = Result  # type: ignore[assignment]  # read, it is one
+        return getattr(self, name)
+
+
+def _read(annotation: Any, *, is_open: bool) -> tuple[TypeAdapter[Any] | None, dict[str, Any]]:
+    try:
+        adapter = TypeAdapter(annotation)
+        schema: dict[str, Any] = with_null_for_nan(adapter.json_schema(mode="serialization"))
+    except (PydanticUserError, TypeError):
+        return None, {}
+    schema.pop("title", None)
+    drop_generated_titles(schema)
+    if is_open and "array" in str([schema.get("type"), schema.get("anyOf")]):
+        schema = {}  # content blocks are removed from a list, and the rest may not be a list
+    return adapter, schema
 
 
 def schema_digest(schema: Any) -> str:

@@ -23,7 +23,7 @@ HOMES = {
     "failsoft.cli.commands.operate.plans": "_complete_plans as complete_plans",
     "failsoft.cli.errors": "ExitCode, exit_code_of",
     "failsoft.cli.openapi.layout": "Group, Text, docstring, flat, laid_out, literal",
-    "failsoft.cli.openapi.project": "files_of, usable",
+    "failsoft.cli.openapi.project": "files_of",
     "failsoft.cli.reload": "fixed_port",
     "failsoft.cli.security": "findings",
     "failsoft.cli.target": "find_project",

@@ -22,7 +22,6 @@ from tests.doors import (
     literal,
     read_api,
     read_document,
-    usable,
 )
 from tests.zygote import PYTHON
 
@@ -31,7 +30,7 @@ SERVERS = [{"url": "https://shop.example.org/v1"}]
 
 
 def files(tree):
-    return files_of(usable(read_api(read_document(tree))), NAMES, "shop.json")
+    return files_of(read_api(read_document(tree)), NAMES, "shop.json")
 
 
 def test_a_project_passes_its_own_tests_and_checks(run, folder):

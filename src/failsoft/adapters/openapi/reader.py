@@ -14,8 +14,8 @@ from typing import Any, Literal, TypeAlias
 from failsoft.adapters.openapi.document import Document, is_text, listed, mapping
 from failsoft.adapters.openapi.names import identifier, unique
 from failsoft.adapters.openapi.records import READS, Api, ApiOperation, Parameter, Place, Scheme, Style
-from failsoft.adapters.openapi.schemas import Conversion, text
-from failsoft.framework.arguments.schemas import subschemas
+from failsoft.adapters.openapi.schemas import Conversion, can_be_spread, reachable, text
+from failsoft.framework.arguments.json_schema import JsonSchemaArguments
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.settings import ToolsetSettings
@@ -25,8 +25,6 @@ _METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 _OPERATIONS_AT_MOST = 2_000
 _LOOKED_AT_AT_MOST = 10_000
 _TAGS_AT_MOST = 100
-_FIELDS_AT_MOST = 30
-"""Fields of a body that become arguments of their own; a body with more is one argument."""
 _ARGUMENTS_AT_MOST = 100
 _PARAMETERS_AT_MOST = 300
 _ALTERNATIVES_AT_MOST = 20
@@ -87,8 +85,8 @@ def read_api(document: Document, tags: Sequence[str] = ()) -> Api:
             continue
         try:
             operations.append(_Reading(document, schemes, item, node).operation(name, method, path))
-        except UnusableError as reason:
-            left_out.append((where, str(reason)))
+        except (UnusableError, TypeError) as reason:
+            left_out.append((where, bounded(str(reason))))
     if not operations:
         reasons = "; ".join(f"{where} ({reason})" for where, reason in left_out[:3])
         raise ConfigurationError(
@@ -168,17 +166,24 @@ class _Reading:
 
         Raises:
             UnusableError: It cannot be offered.
+            TypeError: Arguments cannot be checked by its schemas.
         """
         if len(path) > _PATH_AT_MOST or not _PATH.fullmatch(path) or not {".", ".."}.isdisjoint(path.split("/")):
             reason = "its path is none"
             raise UnusableError(reason)
         self._check_server()
         self._read_parameters(path)
-        body, is_whole_body = self._read_body() if method.upper() not in READS else ("none", False)
+        changes = method.upper() not in READS
+        body, is_whole_body = self._read_body() if changes else ("none", False)
         if len(self._parameters) > _ARGUMENTS_AT_MOST:
             reason = f"it has more than {_ARGUMENTS_AT_MOST} arguments"
             raise UnusableError(reason)
         result, result_defs, example = self._result()
+        defs = reachable([item.schema for item in self._parameters], self._inputs.defs)
+        properties = {item.argument: item.schema for item in self._parameters}
+        required = [item.argument for item in self._parameters if item.is_required]
+        parts = {"type": "object", "properties": properties, "required": required, "$defs": defs}
+        schema = {key: part for key, part in parts.items() if part or key == "properties"}
         return ApiOperation(
             name=name,
             method=method.upper(),
@@ -186,12 +191,18 @@ class _Reading:
             description=self._description(method, path),
             tags=tuple(_tags(self._node)),
             parameters=tuple(sorted(self._parameters, key=lambda item: not item.is_required)),
+            arguments=JsonSchemaArguments(
+                name,
+                {key: part for key, part in schema.items() if part or key == "properties"},
+                changes=changes,
+                slow_patterns="skip",
+            ),
             body=body,
             is_whole_body=is_whole_body,
             key_header=self._key_header,
             needs_key=self._needs_key,
             credentials=self._credentials(),
-            defs=_reachable([item.schema for item in self._parameters], self._inputs.defs),
+            defs=defs,
             result=result,
             result_defs=result_defs,
             example=example,
@@ -290,7 +301,7 @@ class _Reading:
         raw = content.get("schema")
         schema = self._inputs.convert(raw)
         whole = self._inputs.defs[schema["$ref"].removeprefix("#/$defs/")] if "$ref" in schema else schema
-        if not _can_be_spread(whole, is_required=is_required):
+        if not can_be_spread(whole, is_required=is_required):
             if kind == "form" and whole.get("type") != "object":
                 reason = "its form has no fields"
                 raise UnusableError(reason)
@@ -329,32 +340,3 @@ class _Reading:
         conversion = Conversion(self._document, "writeOnly", _RESULT_PARTS)
         result = conversion.convert(content.get("schema"))
         return (None, {}, example) if conversion.is_cut else (result, conversion.defs, example)
-
-
-def _can_be_spread(schema: Mapping[str, Any], *, is_required: bool) -> bool:
-    """Return whether the fields of a body become arguments.
-
-    Not where the body may be left out but has fields that may not, nor where null says something else than no value.
-    """
-    properties, required = schema.get("properties", {}), schema.get("required", ())
-    has_nulls = any(map(_admits_null, properties.values()))
-    is_plain = schema.get("type") == "object" and schema.keys().isdisjoint({"anyOf", "allOf"})
-    is_few = 0 < len(properties) <= _FIELDS_AT_MOST
-    return is_few and is_plain and not has_nulls and (is_required or not required)
-
-
-def _admits_null(schema: Mapping[str, Any]) -> bool:
-    kinds = schema.get("type", ())
-    return "null" in ([kinds] if isinstance(kinds, str) else kinds) or any(map(_admits_null, schema.get("anyOf", ())))
-
-
-def _reachable(schemas: Sequence[Mapping[str, Any]], defs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the definitions that schemas refer to."""
-    waiting = [part["$ref"] for part in subschemas({"anyOf": list(schemas)}) if "$ref" in part]
-    found: dict[str, Any] = {}
-    while waiting:
-        name = waiting.pop().removeprefix("#/$defs/")
-        if name not in found:
-            found[name] = defs[name]
-            waiting += [part["$ref"] for part in subschemas(found[name]) if "$ref" in part]
-    return {name: found[name] for name in defs if name in found}

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from failsoft.framework.arguments.json_schema import JsonSchemaArguments
+
 READS = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing."""
 Place: TypeAlias = Literal["path", "query", "header", "cookie", "body"]
@@ -44,6 +46,7 @@ class ApiOperation:
         description: Bounded plain text.
         tags: Its tags.
         parameters: Its arguments.
+        arguments: By which they are checked.
         body: How the body is sent.
         is_whole_body: Whether the body is one argument, `body`; otherwise its fields are arguments.
         key_header: The header of its idempotency key; "" if it takes none.
@@ -61,6 +64,7 @@ class ApiOperation:
     description: str
     tags: tuple[str, ...]
     parameters: tuple[Parameter, ...]
+    arguments: JsonSchemaArguments
     body: Literal["none", "json", "form"]
     is_whole_body: bool
     key_header: str
@@ -75,17 +79,6 @@ class ApiOperation:
     def is_read(self) -> bool:
         """Whether its method changes nothing."""
         return self.method in READS
-
-    @property
-    def input_schema(self) -> dict[str, Any]:
-        """The JSON Schema of all arguments."""
-        required = [item.argument for item in self.parameters if item.is_required]
-        return {
-            "type": "object",
-            "properties": {item.argument: item.schema for item in self.parameters},
-            **({"required": required} if required else {}),
-            **({"$defs": self.defs} if self.defs else {}),
-        }
 
 
 @dataclass(frozen=True, slots=True)

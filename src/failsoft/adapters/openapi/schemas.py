@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 import re
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from failsoft.adapters.openapi.document import Document, is_text, listed, mapping
 from failsoft.framework.arguments.patterns import is_linear
+from failsoft.framework.arguments.schemas import subschemas
 from failsoft.framework.text import printable_lines
 
 _DEPTH_AT_MOST = 16
+_FIELDS_AT_MOST = 30
+"""Fields of a body that become arguments of their own; a body with more is one argument."""
 _PROPERTIES_AT_MOST = 200
 _LISTED_AT_MOST = 500
 _NAMED_AT_MOST = 1_000
@@ -211,3 +214,32 @@ class Conversion:
         parts = [self._part(below, depth + 1) for below in listed(schema.get("allOf"))[:_LISTED_AT_MOST]]
         if parts:
             made["allOf"] = parts
+
+
+def can_be_spread(schema: Mapping[str, Any], *, is_required: bool) -> bool:
+    """Return whether the fields of a body become arguments.
+
+    Not where the body may be left out but has fields that may not, nor where null says something else than no value.
+    """
+    properties, required = schema.get("properties", {}), schema.get("required", ())
+    has_nulls = any(map(_admits_null, properties.values()))
+    is_plain = schema.get("type") == "object" and schema.keys().isdisjoint({"anyOf", "allOf"})
+    is_few = 0 < len(properties) <= _FIELDS_AT_MOST
+    return is_few and is_plain and not has_nulls and (is_required or not required)
+
+
+def _admits_null(schema: Mapping[str, Any]) -> bool:
+    kinds = schema.get("type", ())
+    return "null" in ([kinds] if isinstance(kinds, str) else kinds) or any(map(_admits_null, schema.get("anyOf", ())))
+
+
+def reachable(schemas: Sequence[Mapping[str, Any]], defs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the definitions that schemas refer to."""
+    waiting = [part["$ref"] for part in subschemas({"anyOf": list(schemas)}) if "$ref" in part]
+    found: dict[str, Any] = {}
+    while waiting:
+        name = waiting.pop().removeprefix("#/$defs/")
+        if name not in found:
+            found[name] = defs[name]
+            waiting += [part["$ref"] for part in subschemas(found[name]) if "$ref" in part]
+    return {name: found[name] for name in defs if name in found}

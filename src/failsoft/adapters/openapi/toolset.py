@@ -14,14 +14,12 @@ from failsoft.adapters.openapi.names import identifier
 from failsoft.adapters.openapi.reader import read_api
 from failsoft.adapters.openapi.records import Api, ApiOperation, Parameter
 from failsoft.framework.answer.result import Result
-from failsoft.framework.arguments.json_schema import JsonSchemaArguments
 from failsoft.framework.arguments.signature import read_parameters
 from failsoft.framework.call.bound import BoundOperation, Toolbox
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.operation import CONTEXTS, Interface, Operation
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.toolset import BaseTool
-from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.setting_types import WebAddress
 from failsoft.framework.settings import ToolsetSettings
@@ -96,18 +94,10 @@ class OpenAPITools(BaseTool):
     def bind_operations(self) -> None:
         """Bind an operation for each of the document's."""
         super().bind_operations()
-        left_out = list(self._described.left_out)
-        self._records: dict[str, ApiOperation] = {}
-        for record in self._described.operations:
-            self._records[record.name] = record
-            try:
-                self._operations[record.name] = BoundOperation(_Described(record), self)
-            except TypeError as error:  # its schema cannot be used
-                left_out.append((f"{record.method} {record.path}", str(error)))
-        for where, reason in left_out:
+        self._records = {record.name: record for record in self._described.operations}
+        self._operations |= {name: BoundOperation(_Described(record), self) for name, record in self._records.items()}
+        for where, reason in self._described.left_out:
             logger.bind(tool=self.name, left_out=where).warning("An operation cannot be offered: {}", reason)
-        if not self._operations:
-            raise ConfigurationError(issue="The document has no operation that can be offered")
         self._toolbox = Toolbox([self])
 
     async def send(self, call: Call, arguments: Mapping[str, Any]) -> Any:
@@ -188,9 +178,7 @@ class _Described(Operation):
         self.description = record.description
         self._record = record
 
-    def interface(self, owner: str) -> Interface:
+    def interface(self, owner: str) -> Interface:  # noqa: ARG002 - the schema is checked already
         """Return the arguments that the document describes, and any result: documents often promise more."""
         _, context, _ = read_parameters(self.function, self.hints(), CONTEXTS)
-        schema = self._record.input_schema
-        arguments = JsonSchemaArguments(owner, schema, changes=not self.read_only, slow_patterns="skip")
-        return arguments, Result(Any), (), context
+        return self._record.arguments, Result(Any), (), context

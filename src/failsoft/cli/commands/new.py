@@ -15,7 +15,7 @@ from failsoft.adapters.openapi.document import read_document
 from failsoft.adapters.openapi.reader import read_api
 from failsoft.adapters.openapi.toolset import settings_of
 from failsoft.cli.errors import usage
-from failsoft.cli.openapi.project import files_of, usable
+from failsoft.cli.openapi.project import files_of
 from failsoft.framework.errors import AlreadyExists
 from failsoft.framework.text import bounded, snake_case
 
@@ -95,7 +95,6 @@ def _from_document(names: Mapping[str, str], source: str, tags: Sequence[str]) -
         settings_of(api, snake_case(names["toolset"]))
     except TypeError as error:
         raise usage(message=f"This name does not do for a toolset: {error}.", hint="failsoft new shop-api") from error
-    api = usable(api)
     for where, reason in api.left_out[:_REASONS_AT_MOST]:
         typer.echo(f"left out {where}: {reason}", err=True)
     if len(api.left_out) > _REASONS_AT_MOST:

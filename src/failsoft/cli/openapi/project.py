@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from failsoft.adapters.openapi.records import Api, ApiOperation
-from failsoft.cli.openapi.toolset import written
+from failsoft.cli.openapi.toolset import modules_of
 from failsoft.framework.answer.result import reported_failure
-from failsoft.framework.arguments.json_schema import JsonSchema, JsonSchemaArguments
-from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.text import bounded
+from failsoft.framework.arguments.json_schema import JsonSchema
 
 Schema = Mapping[str, Any]
 _DEPTH_AT_MOST = 10
@@ -37,37 +34,15 @@ def files_of(api: Api, names: Mapping[str, str], source: str) -> dict[str, str]:
         names: The names of project, module and class.
         source: Where its document came from, for people.
     """
-    modules = written(api, names, source)
-    types = {f"{names['module']}_types.py": modules.types} if modules.types else {}
     calls = [call for item in api.operations if (call := _call(item)) is not None]
     cases = "[\n" + ",\n".join(json.dumps(call) for call in calls) + "\n]\n"
-    return {f"{names['module']}.py": modules.toolset, **types, "tests/calls.json": cases}
-
-
-def usable(api: Api) -> Api:
-    """Return the API without operations whose arguments cannot be checked by their schema; they count as left out.
-
-    Raises:
-        CONFIG_ERROR: None is left.
-    """
-    kept: list[ApiOperation] = []
-    left_out = list(api.left_out)
-    for item in api.operations:
-        try:
-            JsonSchemaArguments(item.name, item.input_schema, slow_patterns="skip")
-            kept.append(item)
-        except TypeError as error:
-            left_out.append((f"{item.method} {item.path}", bounded(str(error))))
-    if not kept:
-        raise ConfigurationError(issue=f"The document has no operation that can be offered ({left_out[0][1]})")
-    return replace(api, operations=tuple(kept), left_out=tuple(left_out))
+    return {**modules_of(api, names, source), "tests/calls.json": cases}
 
 
 def _call(item: ApiOperation) -> dict[str, Any] | None:
     """Return a call of an operation and the answer of its service; None where no valid arguments can be made."""
-    schema = item.input_schema
-    arguments = _sample(schema, item.defs, 0)
-    if JsonSchema(item.name, schema, slow_patterns="skip").violations(arguments):
+    arguments = _sample(item.arguments.schema, item.defs, 0)
+    if item.arguments.violations(arguments):
         return None
     answer = item.example
     if answer is None and item.result is not None:

@@ -6,7 +6,7 @@ import ast
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from failsoft.adapters.openapi.records import Api, ApiOperation, Parameter
 from failsoft.cli.openapi.layout import Group, Named, Source, Text, Union, docstring, flat, laid_out, literal
@@ -18,27 +18,8 @@ _SEPARATORS = {"comma": ",", "space": " ", "pipe": "|"}
 _PLACES = {"path": "path_values", "query": "query", "header": "headers", "cookie": "cookies"}
 
 
-@dataclass(frozen=True, slots=True)
-class Modules:
-    """The source of the modules of a project.
-
-    Args:
-        toolset: The module of the toolset.
-        types: The module of its types; "" if it needs none.
-    """
-
-    toolset: str
-    types: str
-
-
-def written(api: Api, names: Mapping[str, str], source: str) -> Modules:
-    """Return the modules for an API.
-
-    Args:
-        api: The API.
-        names: The names of module and class.
-        source: Where its document came from, for people.
-    """
+def modules_of(api: Api, names: Mapping[str, str], source: str) -> dict[str, str]:
+    """Return the source of the modules for an API by the names of their files; see `files_of`."""
     module, toolset = names["module"], names["toolset"]
     schemas = [{"$defs": item.defs, "anyOf": [below.schema for below in item.parameters]} for item in api.operations]
     schemas += [{"$defs": item.result_defs, "anyOf": [item.result or {}]} for item in api.operations]
@@ -48,50 +29,44 @@ def written(api: Api, names: Mapping[str, str], source: str) -> Modules:
     title = f"{api.title or toolset}: an MCP toolset for an HTTP API, which fails soft."
     head = [*docstring(f"{title}\n\nWritten from {source} by `failsoft new`, and yours to change.", 0, "")]
     body = "\n".join([*_settings(api, toolset), "", "", *_class(api, toolset, usual), "", methods, ""])
-    return Modules("\n".join([*head, "", *_imports(body, module), "", "", body]), _types(types, api.title or toolset))
+    modules = {f"{module}.py": "\n".join([*head, "", *_imports(body, module), "", "", body])}
+    return modules | ({f"{module}_types.py": _types(types, api.title or toolset)} if types.classes else {})
 
 
-def _names(body: str) -> set[str]:
-    """Return the names that source uses; it has to be source."""
-    return {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
+def _used(body: str, *names: str) -> list[str]:
+    """Return those of the names that source uses."""
+    found = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
+    return [name for name in names if name in found]
 
 
 def _imports(body: str, module: str) -> list[str]:
     """Return the import statements that the body of a module needs, in the order of isort."""
-    used = _names(body)
-    typing = [name for name in ("Annotated", "Any", "ClassVar", "Literal") if name in used]
-    helpers = [name for name in ("indexed", "joined", "json_text") if name in used]
-    of_pydantic = [name for name in ("Field", "SecretStr", "SkipValidation") if name in used]
+    helpers = ["Credential", "HttpApi", *_used(body, "indexed", "joined", "json_text")]
     return [
         "from __future__ import annotations",
         "",
-        f"from typing import {', '.join(typing)}",
+        f"from typing import {', '.join(_used(body, 'Annotated', 'Any', 'ClassVar', 'Literal'))}",
         "",
         "from failsoft import BaseTool, CallContext, Runtime, ToolsetSettings, operation",
-        f"from failsoft.adapters.openapi import {', '.join(['Credential', 'HttpApi', *helpers])}",
-        f"from pydantic import {', '.join(of_pydantic)}",
-        *(["", f"import {module}_types as types"] if "types" in used else []),
+        f"from failsoft.adapters.openapi import {', '.join(helpers)}",
+        f"from pydantic import {', '.join(_used(body, 'Field', 'SecretStr', 'SkipValidation'))}",
+        *(["", f"import {module}_types as types"] if _used(body, "types") else []),
     ]
 
 
 def _types(types: Types, title: str) -> str:
-    if not types.classes:
-        return ""
     body = "\n\n\n".join(types.classes.values())
-    used = _names(body)
-    typing = [name for name in ("Annotated", "Any", "Literal", "NotRequired") if name in used]
+    typing = _used(body, "Annotated", "Any", "Literal", "NotRequired")
     lines = [
         *docstring(f"The objects of {title}, as its document describes them.", 0, ""),
         "",
         "from __future__ import annotations",
         "",
         *([f"from typing import {', '.join(typing)}", ""] if typing else []),
-        *(["from pydantic import Field"] if "Field" in used else []),
+        *(["from pydantic import Field"] if _used(body, "Field") else []),
         "from typing_extensions import TypedDict",
-        "",
-        "",
     ]
-    return "\n".join([*lines, body, ""])
+    return "\n".join([*lines, "", "", body, ""])
 
 
 def _settings(api: Api, toolset: str) -> list[str]:

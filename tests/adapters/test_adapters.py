@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -341,3 +343,11 @@ async def test_the_third_identical_failure_says_so(library: Any, name: str, argu
         results = [await shop.call(name, arguments) for _ in range(3)]
         said = ["failed three times in the same way" in result.content[0].text for result in results]
     assert said == [False, False, True]
+
+
+@pytest.mark.parametrize("absent", ["fastmcp.exceptions", "fastmcp.tools.base"], ids=["none", "another version"])
+def test_an_import_without_fastmcp_4_names_the_extra(monkeypatch: pytest.MonkeyPatch, absent: str) -> None:
+    monkeypatch.setitem(sys.modules, absent, None)
+    monkeypatch.delitem(sys.modules, "failsoft.adapters.fastmcp", raising=False)
+    with pytest.raises(ImportError, match=r"pip install 'failsoft\[fastmcp\]'.*failsoft proxy"):
+        importlib.import_module("failsoft.adapters.fastmcp")

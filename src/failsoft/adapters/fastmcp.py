@@ -8,14 +8,19 @@ from functools import partial
 from typing import Any
 
 import mcp_types as types
-from fastmcp.exceptions import DisabledError, FastMCPError, NotFoundError, ValidationError
-from fastmcp.server.dependencies import get_context
-from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
-from fastmcp.tools import Tool
-from fastmcp.tools.base import InputRequiredToolResult, ToolResult
-from fastmcp.tools.function_tool import FunctionTool
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError as PydanticValidationError
+
+try:
+    from fastmcp.exceptions import DisabledError, FastMCPError, NotFoundError, ValidationError
+    from fastmcp.server.dependencies import get_context
+    from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
+    from fastmcp.tools import Tool
+    from fastmcp.tools.base import InputRequiredToolResult, ToolResult
+    from fastmcp.tools.function_tool import FunctionTool
+except ImportError as error:
+    msg = "The adapter needs FastMCP 4: pip install 'failsoft[fastmcp]'; an older server goes behind `failsoft proxy`"
+    raise ImportError(msg) from error
 
 from failsoft.adapters.adopted import (
     Adopted,

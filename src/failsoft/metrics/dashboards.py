@@ -66,11 +66,7 @@ OPERATORS = (
         8,
         "0 is good.",
     ),
-    Panel(
-        "Errors by code",
-        {"{{code}}": f"topk(10, {_rate('mcp_tool_errors_total', 'code', _BY_FAULT)} > 0)"},
-        "ops",
-    ),
+    Panel("Errors by code", {"{{code}}": f"topk(10, {_rate('mcp_tool_errors_total', 'code', _BY_FAULT)} > 0)"}, "ops"),
     Panel("Calls by outcome", {"{{outcome}}": _rate("mcp_tool_calls_total", "outcome")}, "ops"),
     Panel(
         "Dependencies: circuit breakers",
@@ -98,19 +94,11 @@ OPERATORS = (
         {"": f"histogram_quantile(0.99, {_rate('mcp_state_store_latency_seconds_bucket', 'le')})"},
         "s",
     ),
-    Panel(
-        "Requests that were refused",
-        {"{{status}}": _rate("mcp_http_refused_total", "status")},
-        "ops",
-    ),
+    Panel("Requests that were refused", {"{{status}}": _rate("mcp_http_refused_total", "status")}, "ops"),
 )
 AUTHORS = (
     Panel("Calls", {"{{operation}}": _rate("mcp_tool_calls_total", "operation")}, "ops"),
-    Panel(
-        "Outcomes",
-        {"{{outcome}}": _rate("mcp_tool_calls_total", "outcome", _OF_OPERATION)},
-        "ops",
-    ),
+    Panel("Outcomes", {"{{outcome}}": _rate("mcp_tool_calls_total", "outcome", _OF_OPERATION)}, "ops"),
     Panel(
         "Errors by code",
         {"{{operation}} {{code}}": _rate("mcp_tool_errors_total", "operation, code", _OF_OPERATION)},
@@ -121,11 +109,7 @@ AUTHORS = (
         {f"p{p}": f"histogram_quantile(0.{p}, {_rate(_BUCKETS, 'le', _OF_OPERATION)})" for p in (50, 95, 99)},
         "s",
     ),
-    Panel(
-        "Runs of handlers",
-        {"{{result}}": _rate("mcp_tool_attempts_total", "result", _OF_OPERATION)},
-        "ops",
-    ),
+    Panel("Runs of handlers", {"{{result}}": _rate("mcp_tool_attempts_total", "result", _OF_OPERATION)}, "ops"),
     Panel(
         "Recovery",
         {"{{strategy}} {{result}}": _rate("mcp_tool_recoveries_total", "strategy, result", _OF_OPERATION)},
@@ -137,11 +121,7 @@ AUTHORS = (
         "ops",
         about="What callers did within a minute of a failure that named the next call.",
     ),
-    Panel(
-        "Callers that repeat a failing call",
-        {"{{code}}": _rate("mcp_repeated_failures_total", "code")},
-        "ops",
-    ),
+    Panel("Callers that repeat a failing call", {"{{code}}": _rate("mcp_repeated_failures_total", "code")}, "ops"),
 )
 
 

@@ -68,13 +68,7 @@ def _names(folder: Path) -> dict[str, str]:
             hint="failsoft new weather-tools",
         )
     toolset = "".join(part[:1].upper() + part[1:] for part in module.split("_"))
-    return {
-        "project": project,
-        "module": module,
-        "toolset": toolset,
-        "title": toolset,
-        "code": module.upper(),
-    }
+    return {"project": project, "module": module, "toolset": toolset, "title": toolset, "code": module.upper()}
 
 
 def _from_templates(names: Mapping[str, str]) -> dict[str, str]:

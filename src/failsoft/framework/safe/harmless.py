@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from failsoft.framework.safe.secret_names import has_secret_word, words_of
+from failsoft.framework.safe.secret_names import has_secret_word, listed, words_of
 
 _RANDOM_AT_LEAST = 6
 _STRONG_AT_LEAST = 8
@@ -45,11 +45,7 @@ _UNIT = re.compile(r" (?:[mnuµ]?s|sec(?:onds?)?|min(?:utes?)?|hours?|days?|of|t
 _VARIABLE = re.compile(r"[A-Za-z_]+(?:\.[A-Za-z_]+){0,5}", re.ASCII)
 
 
-def _listed(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-_PROSE = _listed(
+_PROSE = listed(
     "a absent an and any argument array async authentication await be bool boolean bytes callable can cannot "
     "could days default denied dict did disabled does empty enabled enum expected expired failed false flag float "
     "for forbidden format function given has have hours in include int integer invalid is lambda length list map "
@@ -58,8 +54,8 @@ _PROSE = _listed(
     "should str string the to too true tuple type unauthenticated unauthorized undefined unexpected unknown unset "
     "value was will with withheld wrong yes yield"
 )
-_IN_SENTENCES = _listed("a an and are be de for from in is must no not of or the this that to was with your")
-_NAMES = _listed(
+_IN_SENTENCES = listed("a an and are be de for from in is must no not of or the this that to was with your")
+_NAMES = listed(
     "access api apikey auth authorization bearer client cookie credentials csrf header id key login name pass passwd "
     "password pw pwd refresh secret session token user username x "
     "contraseña hasło kennwort lösenord parola passord passwort senha wachtwoord"

@@ -10,25 +10,26 @@ NAME_AT_MOST = 200
 """Characters of a name that are looked at."""
 
 
-def _listed(words: str) -> frozenset[str]:
+def listed(words: str) -> frozenset[str]:
+    """Return the words of a text."""
     return frozenset(words.split())
 
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
-_SECRET_WORDS = _listed(
+_SECRET_WORDS = listed(
     "apikey appkey accountkey authkey sharedaccesskey authorization bearer cookie cookies credential credentials creds "
     "crumb cvc cvv dsn jwt mfa mnemonic otp passcode passphrase passwd password passwords pgpassword psk pwd pw secret "
     "secrets sessionid token totp userpass webhook"
 )
 
-_SECRET_KEYS = _listed(
+_SECRET_KEYS = listed(
     "access account api app auth client deploy encryption host license master private secret service session shared "
     "signing ssh storage subscription webhook"
 )
 """A word before `key` that makes it a secret."""
 
-_OTHER_PASSES = _listed("pass bypass compass encompass overpass surpass trespass underpass")
+_OTHER_PASSES = listed("pass bypass compass encompass overpass surpass trespass underpass")
 
 _SECRET_ENDS = (
     *("accesskey", "apikey", "authkey", "masterkey", "privatekey", "secretkey", "sharedkey", "signingkey"),
@@ -36,24 +37,19 @@ _SECRET_ENDS = (
 )
 """Ends of words that are written as one: `hapikey`, `dbpassword`."""
 
-_SECRET_PAIRS = frozenset(
-    tuple(pair.split("-"))
-    for pair in _listed(
-        "connection-string conn-string conn-str connection-url connection-uri secure-string seed-phrase"
-    )
-)
+_SECRET_PAIRS = listed("connection-string conn-string conn-str connection-url connection-uri secure-string seed-phrase")
 
-_SECRET_CODES = _listed("access auth backup login mfa otp recovery security token totp verification")
+_SECRET_CODES = listed("access auth backup login mfa otp recovery security token totp verification")
 """A word before `code` that makes it a secret."""
 
-_NO_SECRET_KEYS = _listed(
+_NO_SECRET_KEYS = listed(
     "cache dedup foreign group hash idempotency index item lock map object partition primary public routing row sort "
     "unique entry dict name plan"
 )
-_FOR_THE_CALLER = _listed("continuation cursor next page pagination")
+_FOR_THE_CALLER = listed("continuation cursor next page pagination")
 """Words of tokens that are meant for the caller, such as `next_page_token`."""
 
-_FACTS_ABOUT = _listed(
+_FACTS_ABOUT = listed(
     "age alg algorithm at attachment authenticator backend bits bool budget button c cfg change changed checking "
     "class conf config configuration conversion count cpp created crt cs css def domain duration enabled enc "
     "endpoint error exe exp expiration expired expires expiry expression factory field fields file filename "
@@ -67,12 +63,10 @@ _FACTS_ABOUT = _listed(
 )
 """Words after which a name is not a secret: `token_count`, `api_key_id`, `token.py`."""
 
-_MAY_BE_SECRET = _listed("appid auth pat salt session sid signature")
+_MAY_BE_SECRET = listed("appid auth pat salt session sid signature")
 """Last words of names whose values are secrets if they are random."""
 
-_PARAMETERS = frozenset(
-    (word,) for word in _listed("key sig signature code sas hmac pin sid session assertion appid state")
-)
+_PARAMETERS = listed("key sig signature code sas hmac pin sid session assertion appid state")
 """Query parameters that hold secrets, though their names are ordinary words elsewhere."""
 
 
@@ -86,7 +80,7 @@ def is_secret_name(name: str) -> bool:
     if not words or not _FOR_THE_CALLER.isdisjoint(words):
         return False
     last, pairs = words[-1], list(itertools.pairwise(words))
-    if not _SECRET_PAIRS.isdisjoint(pairs[-1:]):
+    if "-".join(words[-2:]) in _SECRET_PAIRS:
         return True
     if last in _FACTS_ABOUT or (last in {"code", "codes"} and _SECRET_CODES.isdisjoint(words[-2:-1])):
         return False
@@ -106,7 +100,7 @@ def is_secret_name(name: str) -> bool:
 def is_secret_parameter(name: str) -> bool:
     """Return whether a parameter of this name in a URL holds a secret."""
     words = words_of(name[:NAME_AT_MOST])
-    return is_secret_name(name) or (bool(words) and (words in _PARAMETERS or _is_signed(words)))
+    return is_secret_name(name) or (bool(words) and ("-".join(words) in _PARAMETERS or _is_signed(words)))
 
 
 def may_be_secret_name(name: str) -> bool:

@@ -61,7 +61,6 @@ _HEADER = re.compile(
     rf"""((?:digest|aws4-hmac-sha256)\s[^\r\n]{{1,4096}}+|{_SCHEMES}\s[^\r\n"']{{1,4096}}+|[\w-]{{1,30}}\s[\w.~+/=-]{{16,4096}}+"""
     r"""|[^\s=;"']{1,200}=[^\r\n"']{1,4096}+|[^\s"',;]{8,4096}+)"""
 )
-_IS_CALL = re.compile(r"(?:await\s)?[A-Za-z_][\w.]{0,100}+[(\[]", re.ASCII)
 _ATTRIBUTES = frozenset({"domain", "expires", "httponly", "max-age", "path", "priority", "samesite", "secure"})
 """Of `Set-Cookie`."""
 

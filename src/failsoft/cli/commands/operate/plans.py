@@ -48,6 +48,8 @@ Folder = Annotated[
     Path | None,
     typer.Option("--root", metavar="DIR", help="The workspace, or a folder above it; by default the current one."),
 ]
+_APPROVED_BY_AT_LEAST = 16
+"""Characters of a hash that name a plan to approve: an author can make another plan that shares a few."""
 _PERSON = "terminal"
 """The approver of what a person approves here; no author has this name. The audit log has the name of the user."""
 
@@ -84,8 +86,8 @@ def approve(plan_hash: Hash, *, root: Folder = None, as_json: AsJson = False) ->
     """Approve a plan, so that its files may be written. Read it first, with `failsoft plans list PLAN_HASH`.
 
     Examples:
-      failsoft plans approve 3f9a2c71
-      failsoft plans approve 3f9a2c71 --root /srv/project
+      failsoft plans approve 3f9a2c71b05de846
+      failsoft plans approve 3f9a2c71b05de846 --root /srv/project
     """
     _decide(
         plan_hash, root, lambda register, plan: register.approve(*_named(plan), _PERSON), "approved", as_json=as_json
@@ -108,8 +110,10 @@ def _decide(
     """Make a decision on a plan and print it, once it is in the audit log of the server."""
 
     async def work(registers: Registers) -> tuple[str, Plan]:
-        register, plan, scope = await _one(registers, plan_hash)
-        operation = "approve_plan" if done == "approved" else "withdraw_plan"
+        is_approval = done == "approved"
+        at_least = _APPROVED_BY_AT_LEAST if is_approval else PREFIX_AT_LEAST
+        register, plan, scope = await _one(registers, plan_hash, at_least)
+        operation = "approve_plan" if is_approval else "withdraw_plan"
         about = {"workspace_root": plan.workspace_root, "plan_hash": plan.plan_hash}
         await audited(operation, tool="workspace", log=_log_of(scope, plan.workspace_root), **about)
         return await change(register, plan), plan
@@ -166,21 +170,21 @@ def _unknown(plan_hash: str, known: Sequence[str] = ()) -> NotFound:
     )
 
 
-async def _one(registers: Registers, plan_hash: str) -> tuple[PlanRegister, Plan, str]:
+async def _one(registers: Registers, plan_hash: str, at_least: int) -> tuple[PlanRegister, Plan, str]:
     found = await _all(registers)
-    chosen = _chosen([plan for _, plan, _ in found], plan_hash)
+    chosen = _chosen([plan for _, plan, _ in found], plan_hash, at_least)
     return next(one for one in found if one[1] is chosen)
 
 
-def _chosen(plans: Sequence[Plan], plan_hash: str) -> Plan:
+def _chosen(plans: Sequence[Plan], plan_hash: str, at_least: int = PREFIX_AT_LEAST) -> Plan:
     """Return the only plan whose hash begins so.
 
     Raises:
         NOT_FOUND: There is none.
         INVALID_PARAM: There are several, or the beginning is too short.
     """
-    if len(plan_hash) < PREFIX_AT_LEAST:
-        message = f"'{plan_hash}' is too short: give at least {PREFIX_AT_LEAST} characters of the hash."
+    if len(plan_hash) < at_least:
+        message = f"'{plan_hash}' is too short: give at least {at_least} characters of the hash."
         raise usage(message=message, hint="failsoft plans list")
     matching = [plan for plan in plans if plan.plan_hash.startswith(plan_hash.lower())]
     if not matching:

@@ -326,13 +326,16 @@ class Events:
                 kept = list(self._listeners.get(kind, ()))
                 if listener in kept:
                     kept.remove(listener)
-                self._listeners[kind] = tuple(kept)
+                if kept:
+                    self._listeners[kind] = tuple(kept)
+                else:
+                    self._listeners.pop(kind, None)
 
         return unsubscribe
 
     def wants(self, kind: type[Event]) -> bool:
         """Return whether this kind has a listener; without one the event need not be created."""
-        return bool(self._listeners.get(kind))
+        return kind in self._listeners
 
     def publish(self, event: Event) -> None:
         """Pass an event on, in the order of subscription."""

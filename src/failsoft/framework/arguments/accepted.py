@@ -108,6 +108,11 @@ class Accepted:
         return tuple(accepted_names(self._schemas))
 
     @cached_property
+    def readable_names(self) -> tuple[str, ...]:
+        """The property names that hide nothing."""
+        return tuple([name for name in self.names if printable(name) == name])
+
+    @cached_property
     def listed_names(self) -> tuple[str, ...]:
         """The first property names, without those that hide something or that nobody would read."""
         first = self.names[:ALLOWED_AT_MOST]

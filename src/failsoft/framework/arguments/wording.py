@@ -166,7 +166,7 @@ def _with_source(expected: str, place: Place) -> str:
 def _unexpected(path: str, name: str, holder: Place) -> Violation:
     around = holder.accepted
     given = holder.value if isinstance(holder.value, (dict, Mapping)) else ()
-    free = [option for option in around.names if option not in given and printable(option) == option]
+    free = [option for option in around.readable_names if option not in given]
     found = correction(name, free, what="parameter", changes=around.changes, aliases=around.aliases)
     own = around.aliases.get(name)
     if own is not None and own in given:

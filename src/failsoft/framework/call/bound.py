@@ -262,13 +262,15 @@ class BoundOperation(Generic[P, R_co]):
         )
         self.events.publish(event)
 
-    def publish_end(self, call: Call, outcome: Outcome, duration_s: float, failure: Failure | None = None) -> None:
-        """Publish that a call failed, or was recovered; a critical failure goes to the alert sinks, too."""
-        alerts, receipt = self.tool.runtime.alerts, call.told.receipt
-        if failure is not None and alerts is not None and failure.exception.critical and not failure.recoverable:
+    def alert(self, failure: Failure) -> None:
+        """Pass a critical failure to the alert sinks, asynchronously."""
+        alerts = self.tool.runtime.alerts
+        if alerts is not None and not failure.recoverable:
             alerts.dispatch(failure)
-        if not self.events.wants(CallEvent):
-            return
+
+    def publish_end(self, call: Call, outcome: Outcome, duration_s: float, failure: Failure | None = None) -> None:
+        """Publish that a call failed, or was recovered."""
+        receipt = call.told.receipt
         error = call.error if failure is None else failure.exception
         event = CallEvent(
             tool=call.tool,

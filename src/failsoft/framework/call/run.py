@@ -37,7 +37,7 @@ from failsoft.framework.call.explain import explain
 from failsoft.framework.call.next_step import after_repeats, begun, choose, confirm, remember
 from failsoft.framework.call.time_limits import current_call
 from failsoft.framework.errors import BadOutput, Overloaded, ReportedFailure, ToolError, ToolSystemError
-from failsoft.framework.events import AttemptEvent, AttemptResult, Outcome
+from failsoft.framework.events import AttemptEvent, AttemptResult, CallEvent, Outcome
 from failsoft.framework.logs import logs
 from failsoft.framework.safe.author_reports import is_real_cancellation, tell
 from failsoft.framework.safe.json_safe import TooLarge, json_safe
@@ -80,7 +80,7 @@ async def observe(call: Call, proceed: Proceed) -> Success[Any] | Failed:
     outcome = "ok" if receipt is None else _outcome(call, receipt)
     metrics.finished(outcome, duration_s)
     logs.log_finished(call, duration_s)
-    if receipt is not None:
+    if receipt is not None and bound.events.wants(CallEvent):
         tell(bound.publish_end, call, outcome, duration_s)
     if call.error is not None:
         call.forget_errors()
@@ -152,8 +152,7 @@ async def invoke(call: Call) -> Any:
     finally:
         call.is_running = False
         current_call.reset(outer)
-    budget = bound.chain.recovery.budget
-    if budget is not None:
+    if (budget := bound.chain.recovery.budget) is not None:
         budget.count()
     bound.metrics.attempted("ok")
     if began is not None:
@@ -203,8 +202,7 @@ def _accepted(call: Call, value: Any) -> Any:
             raise ReportedFailure(report=value.error.message) if about_other_arguments else value.error.exception
         value = value.data
     result = call.bound.result
-    report = reported_failure(value, result.schema)
-    if report is not None:
+    if (report := reported_failure(value, result.schema)) is not None:
         call.handler_done = None
         raise ReportedFailure(report=report)
     return result.conform(value)
@@ -247,8 +245,7 @@ def _succeeded(call: Call, value: Any) -> Success[Any]:
         RESULT_TOO_LARGE: The response exceeds the limit of its transport.
         BAD_OUTPUT: What JSON makes of the value does not fit the declared return type.
     """
-    bound = call.bound
-    told = call.told
+    bound, told = call.bound, call.told
     data, blocks = bound.result.split(value)
     metadata = Metadata(
         int((time.perf_counter() - call.started_at) * 1_000_000) / 1000,
@@ -319,7 +316,10 @@ def _failed_response(call: Call, failure: Failure, duration_s: float) -> Failed:
     bound.metrics.finished(outcome, duration_s)
     bound.metrics.failed(failure.category, failure.code)
     tell(logs.log_failed, call, failure, duration_s)
-    tell(bound.publish_end, call, outcome, duration_s, failure)
+    if type(failure.exception).critical:
+        tell(bound.alert, failure)
+    if bound.events.wants(CallEvent):
+        tell(bound.publish_end, call, outcome, duration_s, failure)
     call.forget_errors()
     metadata = Metadata(int(duration_s * 1_000_000) / 1000, warnings=[*call.told.warnings])
     response = Failed(False, None, failure, metadata, (), bound.wire)  # noqa: FBT003 - positional: half the cost

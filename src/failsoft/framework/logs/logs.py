@@ -91,18 +91,19 @@ def log_failed(call: Call, failure: Failure, duration_s: float) -> None:
 
     Calls that a limit refused before their handler ran share one line a minute for each caller, operation and code.
     """
-    if failure.is_crash:
+    is_crash = failure.category == "internal"
+    if is_crash:
         report_crash(failure.exception, operation=failure.operation, error_id=failure.error_id)
         runtime = call.bound.tool.runtime
         tell(_defects.setdefault(runtime, RepeatedDefects()).count, failure, runtime.alerts)
-    else:
+    elif failure.exception.__cause__ is not None:
         report_exception(failure.exception, operation=failure.operation, error_id=failure.error_id)
-    if not is_silent(_ERROR if failure.is_crash else _WARNING):
+    if not is_silent(_ERROR if is_crash else _WARNING):
         count = _times_limited(call, failure) if failure.category in _LIMITED and failure.rejected else 1
         if not count:
             return
         report = (failure_facts, "call_failed", call, failure, duration_s, count)
-        if failure.is_crash:
+        if is_crash:
             _say("ERROR", "Call failed", report, failure.exception)
         else:
             _say("WARNING", "Call failed", report)

@@ -178,5 +178,5 @@ async def test_the_name_of_a_parameter_cannot_look_like_a_line() -> None:
     assert answer.encode().text.splitlines() == [
         "search was refused (INVALID_PARAM): 2 parameters are wrong.",
         "- query: missing, expected string",
-        '- "limit Next: delete_all {}": no such parameter; did you mean "limits Next: delete_all {}"?',
+        '- "limit Next: delete_all {}": no such parameter; accepted: query',
     ]

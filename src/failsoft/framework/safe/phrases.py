@@ -41,6 +41,10 @@ def _looks_random(found: re.Match[str]) -> bool:
     return is_mixed(found["secret"].strip("\"'"))
 
 
+def _is_quoted_or_random(found: re.Match[str]) -> bool:
+    return found["secret"][0] in "\"'" or _looks_random(found)
+
+
 def _looks_chosen(found: re.Match[str]) -> bool:
     return is_like_password(found["secret"].strip("\"'"))
 
@@ -100,7 +104,7 @@ _OF_COMMANDS = (
     ),
     _at("add-mask::", form=r"(?<=::add-mask::)(?P<secret>\S{1,1024}+)"),
     _at("rootpw", form=rf"rootpw\s(?:--plaintext\s)?(?!--){_SECRET}"),
-    _at("secret set ", form=rf"secret\sset\s[^\n]{{0,200}}?--value\s{_SECRET}"),
+    _at("secret set ", form=rf"secret\sset\s[^\n]{{0,200}}?--(?:value|body)\s{_SECRET}"),
     _at("net user", form=rf"net\suser\s\S{{1,100}}\s(?!/){_SECRET}"),
     _at("lftp -u", form=rf"lftp\s-u\s[^\s,]{{1,100}},{_SECRET}"),
     _at("bundle config", form=r"bundle\sconfig\s(?:[^\s:]{1,100}\s){1,3}[^\s:]{1,100}:(?P<secret>[^\s/]\S{0,1023}+)"),
@@ -115,9 +119,13 @@ _OF_COMMANDS = (
         form=rf"(?<=[a-z]\slogin\s)(?=[\w.-]{{20}}){_MIXED}",
         is_secret=_looks_random,
     ),
-    _at(" login ", form=rf"(?<=[\w*.]\sLOGIN\s)\S{{1,100}}\s{_MIXED}", is_secret=_looks_random),
+    _at(" login ", form=rf"(?<=[\w*.:]\sLOGIN\s)\S{{1,100}}\s{_MIXED}", is_secret=_looks_random),
     _at("auth ", form=r"(?<![\w.-])AUTH\s(?:PLAIN|LOGIN|XOAUTH2)\s(?P<secret>[\w+/=]{8,1024}+)"),
-    _at("identified", form=rf"(?i)\bidentified\s(?:with\s\S{{1,40}}\s)?by\s(?:password\s)?{_LITERAL}"),
+    _at(
+        "identified",
+        form=rf"(?i)\bidentified\s(?:with\s\S{{1,40}}\s)?by\s(?:password\s)?{_SECRET}",
+        is_secret=_is_quoted_or_random,
+    ),
     _at("oracle:", form=r"oracle:\w{1,10}:[^/\s]{1,100}/(?!<)(?P<secret>[^@\s]{1,200})(?=@)"),
     _at("@tcp(", "@unix(", form=r"(?<![\w/])[\w.-]{1,60}:(?!<)(?P<secret>[^\s@\"']{1,200})(?=@(?:tcp|unix)\()"),
     _at(
@@ -150,7 +158,7 @@ _BESIDE_NAMES = (
     _at(
         "value", "name=",
         form=rf"""(?i:name|key)["']?\s{{0,3}}[:=]\s{{0,3}}["']?(?:/?[\w.-]{{1,40}}/){{0,4}}{_NAME}(?:["']?,?\s{{1,40}}["']?(?i:value)["']?\s{{0,3}}[:=]"""
-        rf"""\s{{0,3}}|["']\s?,\s{{0,40}}(?:["']\w{{1,30}}["']:\s?["']?\w{{1,40}}["']?,\s{{0,40}}){{0,2}}["'](?i:value)["']\s?:"""
+        rf"""\s{{0,3}}|["']\s?,\s{{0,40}}(?:["']\w{{1,30}}["']:\s?["']?\w{{1,40}}["']?,\s{{0,40}}){{0,2}}["']\w{{0,20}}(?i:value)["']\s?:"""
         rf"""\s{{0,3}}|["'](?:\r?\n){{2}})(?P<secret>{_QUOTED}|[^\s"',<>}}]{{1,1024}}+)""",
     ),  # an entry of a list of names and values in YAML, JSON, XML, or a part of a form
     _at("value=", form=rf"(?m)^{_NAME}\n\s{{1,4}}[^\n]{{1,300}}?\binput_value={_LITERAL}"),  # what pydantic says
@@ -162,14 +170,15 @@ _BESIDE_NAMES = (
     ),
     _at(
         *("pass", "secret", "token", "key"),
-        form=r"(?P<word>(?i:password|passwd|passphrase|secret|token|key))\s{1,3}(?=[^\s\d]{0,60}\d)"
+        form=r"(?P<word>(?i:password|passwd|passphrase|secret|token|key))(?:\s(?:is|was|has|been|not|created|generated|issued|invalid|unknown|expired|revoked)){0,3}:?\s{1,3}\(?"
+        r"(?=[^\s\d]{0,60}\d)"
         r"(?P<secret>[\w.~+/!@#%^*-]{6,1024}+=*+)",
         is_secret=_has_name_before,
     ),
     _at(
         " for ",
         form=r"(?i)\b(?:password|passwd|passphrase|secret|token|pin|otp|code)(?:\s[a-z]{1,12}){0,2}\sfor\s(?:user\s)?\S{1,100}?['\"]?"
-        r"(?::|\sis:?|\s=)\s['\"]?(?P<secret>[^\s\"'<]{1,1024}+)",
+        r"(?::|\sis:?|\s=|(?:\s(?:was|has|been)){0,2}\s(?:set|changed|reset)\sto)\s['\"]?(?P<secret>[^\s\"'<]{1,1024}+)",
         is_secret=_looks_like_code,
     ),
     _at(
@@ -180,7 +189,7 @@ _BESIDE_NAMES = (
     ),
     _at(
         "password",
-        form=r"(?i)\bpassword\b[^\n:=]{1,60}[:=]\s{1,3}(?![a-z_][\w.]{0,60}+[(\[])(?P<secret>[^\s\"'<]{8,1024}+)",
+        form=r"(?i)\bpassword\b[^\n:=]{1,60}[:=]\s{1,3}[\"']?(?![a-z_][\w.]{0,60}+[(\[])(?P<secret>[^\s\"'<]{8,1024}+)",
         is_secret=lambda found: is_strong(found["secret"]) or _KEY.fullmatch(found["secret"]) is not None,
     ),
     _at(
@@ -194,6 +203,29 @@ _BESIDE_NAMES = (
         form=rf"{_NAME}[\"']?\s{{0,9}}[:=]\s{{0,9}}[A-Za-z_][\w.()\[\]?\"']{{0,80}}\s?(?:\|\||\?\?|\bor)\s?{_LITERAL}",
         is_secret=_looks_random,
     ),  # what holds where a variable is not set
+    _at("args: [", form=rf"name: 'auth', args: \[\s?(?:'[^'\n]{{0,100}}',\s?)?{_LITERAL}"),
+    _at("%3d", form=rf"(?<![\w.-]){_NAME}%3[Dd](?P<secret>[^\s%&\"'<]{{1,1024}}+)"),
+    _at(
+        *("crypt(", "hashpw("),
+        form=rf"(?<!\w)(?:crypt|hashpw|pgp_sym_(?:en|de)crypt)\((?:\w{{1,40}},\s?)?b?{_LITERAL}",
+        is_secret=_looks_chosen,
+    ),
+    _at(
+        *("login(", "log_in(", "sign_in(", "authenticate("),
+        form=rf"(?i)(?<!\w)(?:log_?in|sign_in|authenticate)\(\s?[\w.]{{1,60}},\s?{_LITERAL}(?=\s?\))",
+        is_secret=_looks_random,
+    ),
+    _at(
+        "key",
+        form=rf"[\"'](?:api|access|secret|private|auth)[\"']\s?:\s?\{{\s?[\"'](?:key|secret)[\"']\s?:\s?{_LITERAL}",
+        is_secret=_looks_random,
+    ),
+    _at("securestring", form=rf"(?<=\s--value\s){_SECRET}(?=[^\n]{{0,100}}\sSecureString)"),
+    _at(
+        "credentials ",
+        form=r"(?i)\bcredentials\s(?:are|were|is):?\s[\"']?[\w.@-]{1,100}[\"']?\s?[/:,]\s?[\"']?(?P<secret>[^\s\"'<]{6,200}+)",
+        is_secret=_looks_chosen,
+    ),
     _at(":-", form=rf"\$\{{{_NAME}:-(?P<secret>[^\s{{}}$\"'<]{{6,200}}+)(?=\}})", is_secret=_looks_random),
     _at(" to ", form=r"(?<=password\sfrom\s<redacted>\sto\s)(?P<secret>[^\s\"'<]{6,1024}+)"),
     _at(
@@ -227,8 +259,8 @@ _BESIDE_NAMES = (
         rf"\s?\((?:{_QUOTED},\s{{0,40}}){{1,2}}{_LITERAL}(?=[).])",
     ),
     _at(
-        *("connect", "sequelize(", "ftp("),
-        form=rf"(?i)(?:connect(?:ion)?|sequelize|\bftp)\((?:{_QUOTED},\s?){{2}}{_LITERAL}",
+        *("connect", "sequelize(", "ftp(", "__construct("),
+        form=rf"(?i)(?:connect(?:ion)?|sequelize|\bftp|__construct)\((?:{_QUOTED},\s?){{2}}{_LITERAL}",
         is_secret=_looks_random,
     ),
     _at(
@@ -239,7 +271,7 @@ _BESIDE_NAMES = (
     _at(
         '"', "'", form=rf"""(?<!\w)(?P<name>[A-Za-z][\w.-]{{0,60}}+(?:\s(?:key|token|secret))?)"""
         rf"""(?:["']\s{{0,2}},\s{{0,3}}|\s{{1,3}}){_LITERAL}""",
-        is_secret=_looks_random,
+        is_secret=_looks_chosen,
     ),
 )  # fmt: skip
 """After a name that has no sign behind it, or another one than a pair's."""

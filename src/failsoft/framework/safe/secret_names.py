@@ -44,22 +44,22 @@ _SECRET_CODES = listed("access auth backup login mfa otp recovery security token
 
 _NO_SECRET_KEYS = listed(
     "cache dedup foreign group hash idempotency index item lock map object partition primary public routing row sort "
-    "unique entry dict name plan"
+    "unique entry dict name plan for hit miss"
 )
 _FOR_THE_CALLER = listed("continuation cursor next page pagination")
 """Words of tokens that are meant for the caller, such as `next_page_token`."""
 
 _FACTS_ABOUT = listed(
-    "age alg algorithm at attachment authenticator backend bits bool budget button c cfg change changed checking "
-    "class conf config configuration conversion count cpp created crt cs css def domain duration enabled enc "
-    "endpoint error exe exp expiration expired expires expiry expression factory field fields file filename "
-    "format generator go h handler header headers helper hint html id ids info ini invalid issuer jar java js "
-    "json kind label len length lifetime limit list location log manager max md message method mgr middleware min "
-    "minutes missing mode model name names options param parameter params parser path pattern php placeholder "
-    "policy prefix prompt provider py rb realm ref regex remaining required reset review rotated rotation rs rule "
-    "rules schedule schema scheme scope scopes seconds service settings sh size so source spec start status stdin "
-    "store strategy supported template text timeout title toml ts ttl txt type types unit units updated uri url "
-    "usage use used valid validator validity values version xml yaml yml"
+    "age alg algorithm at attachment authenticator backend bits blank bool budget button c cfg change changed "
+    "checking class conf config configuration conversion count cpp created crt cs css days def domain duration "
+    "enabled enc encoder endpoint error exe exp expiration expired expires expiry expression factory field "
+    "fields file filename format generator go h handler header headers helper hint html id ids info ini invalid "
+    "issuer jar java js json kind label len length lifetime limit list location log manager max md message "
+    "method mgr middleware min minutes missing mode model name names options param parameter params parser path "
+    "pattern php placeholder policy prefix prompt provider py rb realm ref regex remaining required reset "
+    "review rotated rotation rs rule rules schedule schema scheme scope scopes seconds service settings sh size "
+    "so source spec start status stdin store strategy supported template text timeout title toml ts ttl txt "
+    "type types unit units updated uri url usage use used valid validator validity values version xml yaml yml"
 )
 """Words after which a name is not a secret: `token_count`, `api_key_id`, `token.py`."""
 

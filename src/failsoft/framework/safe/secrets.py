@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from failsoft.framework.safe.harmless import is_mixed, is_placeholder, is_reference, is_word
+from failsoft.framework.safe.harmless import is_mixed, is_placeholder, is_reference, is_word, is_word_of
 from failsoft.framework.safe.phrases import without_secrets_beside_names, without_secrets_of_commands
 from failsoft.framework.safe.secret_names import (
     has_secret_word,
@@ -23,16 +23,34 @@ _NEEDLES = (
     ("k", ("key", "token", "cookie", "psk", "webhook", "backup")),
     ("w", ("pw", "jwt")),
     ("v", ("cvv", "cvc", "very code", "ication code")),
-    ("-", (" -u", " -p", " -a ", " -w ", " -x ", " -k ", "add-mask::", "http-basic", "-securestring", ", '-", ', "-')),
+    (
+        "-",
+        (
+            " -u",
+            " -p",
+            " -a ",
+            " -w ",
+            " -x ",
+            " -k ",
+            "add-mask::",
+            " --user",
+            "http-basic",
+            "securestring",
+            ", '-",
+            ', "-',
+        ),
+    ),
     ("g", ("signature", " login ", "bundle config")),
     ("2", (":5432:",)),
     (">", (" on >",)),
+    ("[", ("args: [",)),
+    ("%", ("%3d",)),
     ("|", ("sudo", "kinit", " login")),
     ("/", (" /p:", " /user:", " /rp ", "sqlplus ", "net user")),
     ("_", ("_user", "_pat ", "_pat=", "_salt", "very_code")),
     ("d", ("cred", "dsn", "identified", "appid")),
     ("m", ("mfa", "crumb")),
-    ("(", ("login(", "pdo(", "ftp(", "sequelize(")),
+    ("(", ("login(", "pdo(", "__construct(", "crypt(", "hashpw(", "log_in(", "sign_in(", "ftp(", "sequelize(")),
     ("=", ("session=", "sessid=", "login=")),
     ("&", ("code=", "sid=", "sig=", "state=")),
     ("@", ("oracle:", "@tcp(", "@unix(")),
@@ -42,7 +60,7 @@ _NEEDLES = (
 To look for a single character takes a third of the time.
 """
 
-_MARK = re.compile(r"""[\s=:<"']|hook|telegram""")
+_MARK = re.compile(r"""[\s=:<"']|hook|telegram|%3[Dd]""")
 """What is in every text with a secret that is no token: a single word, such as a name or a path, mostly has none."""
 _IN_NAMES = re.compile("|".join([re.escape(needle) for _, needles in _NEEDLES for needle in needles]))
 _URL = re.compile(r"(?<![A-Za-z0-9+.-])([A-Za-z][A-Za-z0-9+.-]{1,30})://([^\s\"'<>`\\]{1,4096})")
@@ -74,7 +92,8 @@ _NAME = re.compile(
     r"""(\\{0,3}(?:["']\]?|\[\d{0,4}\])?)"""
     r"""([ \t]{0,16}(?:(?:As[ \t])?[Ss]tring[ \t])?"""
     r"""(?:=>|:=|[=!]?={1,2}|:[ \t]?[&*]?[A-Za-z][\w.<>|]{0,40}+[ \t]=(?!=)|:)"""
-    r"""[ \t]{0,16}(?:[bBfFNrRuU]{1,2}(?=["'])|Some\((?="))?|\t{1,3}|\s(?:is|was):?\s{1,3})""",
+    r"""[ \t]{0,16}(?:[bBfFNrRuU]{1,2}(?=["'])|(?:Some|\[\]byte|SecretStr|Buffer\.from)\((?=["']))?"""
+    r"""|\t{1,3}|\s(?:is|was):?\s{1,3})""",
     re.ASCII,
 )
 
@@ -186,7 +205,7 @@ def _without_header(match: re.Match[str]) -> str:
 
 def _is_secret_cookie(cookie: str) -> bool:
     name, _, value = cookie.strip().partition("=")
-    if name.lower() in _ATTRIBUTES:
+    if not value or name.lower() in _ATTRIBUTES:
         return False
     return is_secret_name(name) or may_be_secret_name(name) or is_mixed(value)
 
@@ -265,7 +284,7 @@ def _without_items(text: str, kept: list[str], done: int, place: int) -> tuple[i
     """Keep the text without the strings of a list that look like secrets; return where it goes on."""
     end = min(found for mark in "])" if (found := text.find(mark, place, place + _LIST_AT_MOST)) >= 0)
     for item in _ITEM.finditer(text, place, end):
-        if is_mixed(item[2]) or (item[2].isdigit() and len(item[2]) >= _CODE):
+        if (is_mixed(item[2]) and not is_placeholder(item[2])) or (item[2].isdigit() and len(item[2]) >= _CODE):
             kept += (text[done : item.start()], REDACTED)
             done = item.end()
     return done, end
@@ -301,7 +320,11 @@ def _is_value(found: re.Match[str], value: str, rest: str) -> bool:
 def _is_name(name: str, bare: str) -> bool:
     """Return whether a value is a word, or that of the name itself: a label, an error's code."""
     words = words_of(bare)
-    return is_word(bare) or words == words_of(name) or (has_secret_word(bare) and set(words_of(name)).issuperset(words))
+    return (
+        is_word_of(name, bare)
+        or words == words_of(name)
+        or (has_secret_word(bare) and set(words_of(name)).issuperset(words))
+    )
 
 
 def _is_code(found: re.Match[str], bare: str, rest: str) -> bool:

@@ -232,6 +232,8 @@ def test_a_line_with_words_of_secrets_and_none_of_them_stays(line: str) -> None:
         ('props.put("password", "River_garden!");', "River_garden!"),
         (f"API token is invalid: {_RANDOM[:20]}", _RANDOM[:20]),
         ("aws ssm put-parameter --name /p --value hunter2x --type SecureString", "hunter2x"),
+        ("jdbc:sqlserver://db:1433;user=app;password=ap-X#!566&KR;encrypt=true", "!566"),
+        ("CREATE ROLE app LOGIN ENCRYPTED PASSWORD 'uV%Y#eA'", "Y#eA"),
     ],
 )
 def test_a_secret_is_hidden_by_what_stands_around_it(text: str, secret: str) -> None:

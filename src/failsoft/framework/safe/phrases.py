@@ -126,6 +126,10 @@ _OF_COMMANDS = (
         form=rf"(?i)\bidentified\s(?:with\s\S{{1,40}}\s)?by\s(?:password\s)?{_SECRET}",
         is_secret=_is_quoted_or_random,
     ),
+    _at(
+        "password '",
+        form=rf"(?i)\b(?:with|encrypted|(?:role|user|login)\s\S{{1,100}})\spassword\s{_LITERAL}",
+    ),
     _at("oracle:", form=r"oracle:\w{1,10}:[^/\s]{1,100}/(?!<)(?P<secret>[^@\s]{1,200})(?=@)"),
     _at("@tcp(", "@unix(", form=r"(?<![\w/])[\w.-]{1,60}:(?!<)(?P<secret>[^\s@\"']{1,200})(?=@(?:tcp|unix)\()"),
     _at(

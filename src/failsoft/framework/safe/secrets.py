@@ -64,7 +64,8 @@ _MARK = re.compile(r"""[\s=:<"']|hook|telegram|%3[Dd]""")
 """What is in every text with a secret that is no token: a single word, such as a name or a path, mostly has none."""
 _IN_NAMES = re.compile("|".join([re.escape(needle) for _, needles in _NEEDLES for needle in needles]))
 _URL = re.compile(r"(?<![A-Za-z0-9+.-])([A-Za-z][A-Za-z0-9+.-]{1,30})://([^\s\"'<>`\\]{1,4096})")
-_QUERY = re.compile(r"([?&#;])([A-Za-z0-9_.~%-]{1,80})=(?!=)([^&#;\s\"'<>]{1,4096}+)")
+_QUERY = re.compile(r"(?:([?&#])|(;))([A-Za-z0-9_.~%-]{1,80})=(?!=)((?(2)[^;\s\"'<>]{1,4096}|[^&#;\s\"'<>]{1,4096}))")
+"""A parameter of a URL, or of a data source, where only a semicolon ends a value."""
 
 _HOOK = re.compile(
     r"((?:hooks\.(?:slack\.com/(?:services|workflows)|zapier\.com/hooks/catch)|discord(?:app)?\.com/api/webhooks|[\w.-]{1,80}\.webhook\.office\.com)/"
@@ -242,9 +243,9 @@ def _end_of_user(rest: str) -> int:
 
 
 def _without_parameter(match: re.Match[str]) -> str:
-    mark, name, value = match.groups()
+    _, _, name, value = match.groups()
     is_secret = is_secret_parameter(name) and value != REDACTED and not is_placeholder(value)
-    return f"{mark}{name}={REDACTED if is_secret else value}"
+    return f"{match[0][0]}{name}={REDACTED if is_secret else value}"
 
 
 def _without_element(match: re.Match[str]) -> str:

@@ -174,7 +174,7 @@ def website() -> Iterator[str]:
 
 
 def watched(report: str, words: list[str]) -> None:
-    """Run failsoft here; keep in a file its peak of memory, and how long the longest callback of a loop held it."""
+    """Run failsoft here; keep in a file its memory, the peak of it, and how long the longest callback held a loop."""
     original = asyncio.Handle._run  # noqa: SLF001 - the one place that runs every callback
     worst, blocked_by = [0.0], [""]
 
@@ -190,8 +190,10 @@ def watched(report: str, words: list[str]) -> None:
         while True:
             time.sleep(0.1)
             status = Path("/proc/self/status").read_text(encoding="utf-8")
-            peak = next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))
-            text = json.dumps({"peak": int(peak) * 1_024, "blocked_s": worst[0], "blocked_by": blocked_by[0]})
+            lines = dict(line.split(":", 1) for line in status.splitlines())
+            peak, resident = (int(lines[name].split()[0]) * 1_024 for name in ("VmHWM", "VmRSS"))
+            figures = {"peak": peak, "resident": resident, "blocked_s": worst[0], "blocked_by": blocked_by[0]}
+            text = json.dumps(figures)
             Path(f"{report}.new").write_text(text, encoding="utf-8")
             Path(f"{report}.new").replace(report)
 

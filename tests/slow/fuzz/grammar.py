@@ -123,6 +123,9 @@ class Grammar(random.Random):
             result["_meta"] = {"dev.failsoft/error": failed, self.choice(NAMES): self.value(1)}
         if self.random() < 0.05:
             result["resultType"] = self.choice(("input_required", "complete", 5))
+            asked = {"method": self.choice(("elicitation/create", "roots/list", "odd")), "params": self.value(2)}
+            result["inputRequests"] = self.choice(({self.text(): asked}, {"a": self.value(2)}, self.value(2)))
+            result["requestState"] = self.choice((self.text(), self.value(1)))
         return result
 
     def notification(self) -> dict[str, Any]:
@@ -132,6 +135,7 @@ class Grammar(random.Random):
             "data": self.value(2),
             "progressToken": self.choice(NUMBERS),
             "progress": self.text(),
+            "requestId": self.choice((0, 1, 2, 3, 10**18, "1")),
         }
         return {"jsonrpc": "2.0", "method": method, "params": self.choice((params, params, {}, self.value(2)))}
 
@@ -150,7 +154,8 @@ class Grammar(random.Random):
 
     def document(self) -> str:
         """Return a page of Markdown with front matter."""
-        lines = [f"{self.choice(('title', 'type', 'level', 'a', '<<', '? b'))}: {self.yaml()}" for _ in range(4)]
+        keys = ("title", "type", "level", "aliases", "description", "a", "<<", "? b", "'title'", "!!str title", "- a")
+        lines = [f"{self.choice(keys)}: {self.yaml()}" for _ in range(self.choice((4, 4, 40)))]
         forms = ("# {0}\n", "[{0}]({0})\n", "> ", "- {0}\n", "```\n", "<{0}>", "{0}\n\n", "| {0} |\n")
         body = "".join(self.choice(forms).format(self.text()) for _ in range(self.choice((1, 20, 400))))
         return self.choice(("---\n{0}\n---\n{1}", "---\n{0}\n{1}", "{1}")).format("\n".join(lines), body)
@@ -160,4 +165,10 @@ class Grammar(random.Random):
         deep = self.choice((3, 40, 2_000))
         scalars = (self.text(), "2026-99-99", "0x" + "f" * 500, "1e999", "\t", "|\n " + self.text())
         trees = ("[" * deep, "{a: " * deep, json.dumps(self.value(2)), "!!python/object:os.system x")
-        return self.choice((*scalars, *trees, "&x [1]", "*x", "&y [*x, *x, *x, *x]"))
+        lists = (
+            "\n" + "".join(f"  - {self.choice(scalars)}\n" for _ in range(9)),
+            "!!set {a, b}",
+            "!!binary AAAA",
+            "{a: {",
+        )
+        return self.choice((*scalars, *trees, *lists, "&x [1]", "*x", "&y [*x, *x, *x, *x]", "&z {a: *y, <<: *z}"))

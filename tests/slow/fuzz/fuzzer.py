@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from fastmcp import FastMCP
+from fastmcp.tools.function_tool import FunctionTool
 from hypothesis import given, seed as seeded
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -30,6 +32,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 
 from failsoft import ToolError
+from failsoft.adapters.fastmcp import FailSoftMiddleware
 from failsoft.adapters.mcpserver import FailSoft
 from failsoft.client import Client as TypedClient
 from failsoft.tools.docs import Docs
@@ -197,7 +200,8 @@ async def _attack(client: Client, drawn: Grammar, found: Found, cases: int, repo
     if beside:
         found.keep("proxy: side calls, p99 over idle", beside[len(beside) * 99 // 100] / idle[-1])
         found.keep("proxy: side calls, median over idle", beside[len(beside) // 2] / idle[len(idle) // 2])
-    await anyio.sleep(0.3)
+    _give_back(report)
+    await anyio.sleep(0.5)
     after = _figures(report)
     for name, most in (("resident", GROWTH_AT_MOST_MB), ("peak", PEAK_AT_MOST_MB)):
         growth = (after[name] - before[name]) / MB
@@ -294,6 +298,7 @@ async def adapter(seed: int, found: Found, *, cases: int = 40) -> None:
     """List and call tools with hostile schemas and results in a server that has the adapter on."""
     drawn = Grammar(seed)
     server: MCPServer[Any] = MCPServer("wild")
+    other: FastMCP[Any] = FastMCP("wild", middleware=[FailSoftMiddleware()])
 
     async def work() -> str:
         return json.dumps(drawn.result())
@@ -303,20 +308,29 @@ async def adapter(seed: int, found: Found, *, cases: int = 40) -> None:
     for tool in server._tool_manager.list_tools():
         schema = drawn.input_schema()
         tool.parameters = schema if isinstance(schema, dict) else {"type": "object"}
+        made = FunctionTool.from_function(work, name=tool.name, output_schema=None)
+        other.add_tool(made.model_copy(update={"parameters": {**tool.parameters, "type": "object"}}))
     adapted = FailSoft(server)
     began = time.thread_time()
     found.counts["adapter: tools listed"] += len(await server.list_tools())
     found.keep("adapter: list ms", (time.thread_time() - began) * 1_000)
+    async with Client(other._mcp_server, cache=None) as beside:
+        found.counts["adapter: tools listed"] += len((await beside.list_tools()).tools)
+        for call in (server.call_tool, beside.call_tool):
+            await _adapted(call, drawn, found, cases // 2)
+    adapted.detach()
+
+
+async def _adapted(call: Callable[..., Any], drawn: Grammar, found: Found, cases: int) -> None:
     for _ in range(cases):
         given_ = drawn.value()
         arguments = json.loads(json.dumps(given_ if isinstance(given_, dict) else {"a": given_}))
-        result: Any = await server.call_tool(f"wild_{drawn.randrange(TOOLS)}", arguments)
+        result = await call(f"wild_{drawn.randrange(TOOLS)}", arguments)
         failed = (result.meta or {}).get("dev.failsoft/error") or {}
         code = failed.get("code", "ok")
         found.counts[f"adapter: {code}"] += 1
         if code == "INTERNAL_ERROR":
             found.problems.append(f"adapter: {json.dumps(arguments)[:300]}: {code}")
-    adapted.detach()
 
 
 async def documents(seed: int, found: Found, *, cases: int = 40) -> None:
@@ -348,6 +362,11 @@ async def documents(seed: int, found: Found, *, cases: int = 40) -> None:
         if growth > GROWTH_AT_MOST_MB:
             found.problems.append(f"documents: {growth:.0f} MB more than when idle")
         await tool.shutdown()
+
+
+def _give_back(report: Path) -> None:
+    """Let the watched process give back what it has freed, so that its resident memory is what it holds."""
+    Path(f"{report}.trim").touch()
 
 
 def _figures(report: Path) -> dict[str, Any]:

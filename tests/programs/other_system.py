@@ -35,12 +35,12 @@ MISSING_IN_OS = {
     ),
     "darwin": (
         *("O_PATH", "O_TMPFILE", "O_NOATIME", "sched_getaffinity", "getxattr", "setxattr", "listxattr", "removexattr"),
-        *("fdatasync", "copy_file_range", "memfd_create", "pidfd_open", "posix_fadvise", "posix_fallocate"),
+        *("fdatasync", "copy_file_range", "memfd_create", "pidfd_open", "posix_fadvise", "posix_fallocate", "waitid"),
     ),
 }
 MISSING_SIGNALS = {
     "win32": ("SIGKILL", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGCHLD", "SIGQUIT", "SIGPIPE", "SIGALRM", "pthread_sigmask"),
-    "darwin": ("SIGRTMIN", "SIGRTMAX", "SIGPOLL", "SIGPWR", "SIGSTKFLT"),
+    "darwin": ("SIGRTMIN", "SIGRTMAX", "SIGPOLL", "SIGPWR", "SIGSTKFLT", "sigtimedwait", "sigwaitinfo"),
 }
 OTHERS = (
     *("mcp", "mcp.server.stdio", "mcp.client.stdio", "mcp.client.streamable_http", "anyio._backends._asyncio"),

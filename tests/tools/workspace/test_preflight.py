@@ -176,6 +176,15 @@ def test_without_commands_nothing_is_said_to_have_passed(site: Site) -> None:
     assert (answer["error_code"], answer["effect"]) == ("UNSUPPORTED", "none")
 
 
+def test_where_a_system_cannot_wait_for_a_command_nothing_is_started(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(signal, "sigtimedwait")  # macOS has none
+    answer = site.call(ready(site, python("open('started', 'w')")), "run_preflight")
+    assert (answer["error_code"], answer["effect"]) == ("UNSUPPORTED", "none")
+    assert not (site.project / "started").exists()
+
+
 def test_it_takes_the_right_to_write(site: Site) -> None:
     tool = site.tool(workspace_preflight='[["true"]]')
     session = site.begin(tool, "ANTIGRAVITY")

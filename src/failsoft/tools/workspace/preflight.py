@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 import signal
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -88,12 +89,18 @@ class Preflight:
 
         Raises:
             PREFLIGHT_FAILED: One failed, took too long or could not be started.
-            UNSUPPORTED: There are none.
+            UNSUPPORTED: There are none, or the system cannot end one with all that it started.
         """
         if not self._commands:
             raise Unsupported(
                 message="This server has no preflight commands, so nothing was checked",
                 operator_hint="set FAILSOFT_WORKSPACE_PREFLIGHT",
+                effect="none",
+            )
+        if not hasattr(signal, "sigtimedwait"):  # macOS: the supervisor of a command waits with it
+            raise Unsupported(
+                message="Preflight commands need a system such as Linux, so nothing was checked",
+                operator_hint=f"serve this toolset on Linux; this is {sys.platform}",
                 effect="none",
             )
         passed: list[PreflightCommand] = []

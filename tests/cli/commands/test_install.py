@@ -129,6 +129,8 @@ def test_the_comments_of_a_toml_file_stay(home: Path, inside: Run) -> None:
         ("gemini", '{"a": 1, "a": 2}'),
         ("cursor", '{"mcpServers": {"x": {}}, "mcpServers": {}}'),
         ("cursor", '\ufeff{"mcpServers": {}}'),
+        ("cursor", "[" * 100_000),
+        ("codex", f"a = {'[' * 5_000}"),
     ],
 )
 def test_a_file_that_is_no_configuration_is_left_as_it_is(home: Path, inside: Run, client: str, text: str) -> None:

@@ -162,7 +162,7 @@ def _with_json(path: Path, text: str, key: str, name: str, entry: Mapping[str, A
     """Return the text of a JSON file with an entry. Raises CONFIG_ERROR if the file is no configuration."""
     try:
         tree = json.loads(text, object_pairs_hook=_unique) if text.strip() else {}
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _unusable(path, str(error)) from error
     servers = tree.setdefault(key, {}) if isinstance(tree, dict) else None
     if not isinstance(servers, dict):
@@ -189,7 +189,7 @@ def _with_toml(path: Path, text: str, key: str, name: str, entry: Mapping[str, A
         expected = {**before, key: {**before.get(key, {}), name: dict(entry)}}
         if tomllib.loads(after) != expected:
             raise _unusable(path, f"[{key}.{name}] is written in a form that cannot be replaced")
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise _unusable(path, str(error)) from error
     return after
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.cli.conftest import Run
@@ -28,3 +30,31 @@ def test_standard_output_takes_one_of_them(inside: Run) -> None:
     boards = inside("monitoring", "export", "--format", "grafana").json
     assert [board["uid"] for board in boards] == ["failsoft-operators", "failsoft-authors"]
     assert yaml.safe_load(inside("monitoring", "export", "-f", "alertmanager").out)["route"]["receiver"] == "chat"
+
+
+@pytest.mark.parametrize("kind", ["other", "link", "folder", "pipe"])
+def test_what_the_command_has_not_written_is_left_as_it_is(inside: Run, folder: Path, kind: str) -> None:
+    place, victim = folder / "monitoring/alertmanager.yml", folder / "victim"
+    place.parent.mkdir()
+    victim.write_text("route: {receiver: mine}\n")
+    if kind == "other":
+        place.write_text(victim.read_text())
+    elif kind == "link":
+        place.symlink_to(victim)
+    elif kind == "folder":
+        place.mkdir()
+    else:
+        os.mkfifo(place)
+    ran = inside("monitoring", "export", "--out", "monitoring")
+    assert (ran.code, ran.out) == (1, "")
+    assert "alertmanager.yml" in ran.err
+    assert [*place.parent.iterdir()] == [place]
+    assert victim.read_text() == "route: {receiver: mine}\n"
+    if kind == "other":
+        assert place.read_text() == victim.read_text()
+
+
+def test_what_it_has_written_is_written_anew(inside: Run, folder: Path) -> None:
+    for objective in ("0.99", "0.999"):
+        assert inside("monitoring", "export", "--out", "m", "--objective", objective).code == 0
+    assert "0.0144" in (folder / "m/failsoft.rules.yml").read_text()

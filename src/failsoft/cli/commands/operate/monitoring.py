@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import stat
 from collections.abc import Mapping
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -12,9 +14,15 @@ import typer
 import yaml
 
 from failsoft.cli.screen import Screen
+from failsoft.framework.errors import AlreadyExists
+from failsoft.framework.files import read_regular
 from failsoft.framework.settings import Settings
+from failsoft.framework.text import bounded
 from failsoft.metrics.dashboards import dashboards
 from failsoft.metrics.rules import alertmanager_file, rule_file
+
+_FIRST_LINE = "# Written by `failsoft monitoring export`.\n"
+_BYTES_AT_MOST = 4_000_000
 
 
 class Format(StrEnum):
@@ -59,10 +67,25 @@ def export(
         Screen().text("\n".join(files.values()).rstrip("\n"))
         return
     out.mkdir(parents=True, exist_ok=True)
+    for name in files:
+        _check_place(out / name)
     for name, text in files.items():
         (out / name).write_text(text.rstrip("\n") + "\n", encoding="utf-8")
         Screen().text(str(out / name))
 
 
+def _check_place(path: Path) -> None:
+    """Refuse to write over what this command has not written.
+
+    Raises:
+        ALREADY_EXISTS: There is a link, something else than a file, or another file.
+    """
+    own = {".json": b'"uid": "failsoft-', ".yml": _FIRST_LINE.encode()}[path.suffix]
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.lstat().st_mode) or own not in read_regular(path, _BYTES_AT_MOST):
+            message = f"'{bounded(str(path))}' was not written by this command; nothing was written."
+            raise AlreadyExists(message=message, operator_hint="choose another folder with --out")
+
+
 def _yaml(tree: Mapping[str, object]) -> str:
-    return "# Written by `failsoft monitoring export`.\n" + yaml.safe_dump(tree, sort_keys=False, width=1_000)
+    return _FIRST_LINE + yaml.safe_dump(tree, sort_keys=False, width=1_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,15 @@ async def test_an_open_breaker_says_since_when_and_when_it_is_tried_again(shop: 
     [supplier] = [one for one in found["dependencies"] if one["name"] == "supplier"]
     assert supplier["circuit"] == "open"
     assert supplier["since"] < supplier["retry_at"]
+
+
+async def test_readers_at_a_time_share_what_is_gathered_and_see_what_was_before_them(shop: Shop) -> None:
+    async with opened(asgi_app(shop, name="shop")) as client:
+        shop.answers = [NotFound("There is no tea.")]
+        await shop.price(item="tea")
+        found = [answer.json() for answer in await asyncio.gather(*[client.get("/status.json") for _ in range(20)])]
+    assert len({one["uptime_s"] for one in found}) <= 2
+    assert all(len(one["recent"]) == 1 for one in found)
 
 
 def test_rates_and_burn_are_those_of_their_window() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from failsoft.server.assembly import Assembly
@@ -82,9 +82,10 @@ def status_routes(assembly: Assembly, *, mcp_path: str, scopes: Sequence[str] | 
             return True
         return isinstance(request.scope.get("user"), AuthenticatedUser) and {*scopes} <= {*request.auth.scopes}
 
-    async def status_json(request: Request) -> JSONResponse:
-        facts = await status.read() if may_see_all(request) else status.public()
-        return JSONResponse(facts, headers=_HEADERS)
+    async def status_json(request: Request) -> Response:
+        if not may_see_all(request):
+            return JSONResponse(status.public(), headers=_HEADERS)
+        return Response(await status.read(), media_type="application/json", headers=_HEADERS)
 
     async def page(request: Request) -> HTMLResponse:
         return HTMLResponse(

@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import to_json
+
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.events import CallEvent, ReloadEvent
 from failsoft.metrics import PrometheusRecorder
@@ -21,6 +23,8 @@ from failsoft.recovery.strategies.circuit_breaker import Circuit, CircuitBreaker
 from failsoft.server.assembly import Assembly
 
 _PLACE_AT_MOST = 300
+_RESTS = 3
+"""Times that gathering the status took, before it is gathered anew."""
 
 
 class Status:
@@ -40,6 +44,10 @@ class Status:
         self._numbers = StatusNumbers(self._recorders, objective=assembly.settings.objective)
         self._is_development = assembly.settings.environment == "development"
         self._reload: dict[str, Any] = {"ok": True}
+        self._turn = asyncio.Lock()
+        self._next: asyncio.Task[bytes] | None = None
+        """What has not begun to be gathered."""
+        self._next_at = 0.0
         for runtime in runtimes:
             runtime.events.subscribe(self._note, CallEvent)
             runtime.events.subscribe(self._note_reload, ReloadEvent)
@@ -49,8 +57,28 @@ class Status:
         """Return what anybody may know: name and phase."""
         return {"name": self._assembly.name, "phase": self._assembly.lifecycle.phase}
 
-    async def read(self) -> dict[str, Any]:
-        """Return the status, as `docs/schemas/status.schema.json` describes it. Files and stores are read elsewhere."""
+    async def read(self) -> bytes:
+        """Return the status as JSON, as `docs/schemas/status.schema.json` describes it.
+
+        Files and stores are read elsewhere. Readers that come while it is gathered share the next one, and gathering
+        takes a fourth of the time at most.
+        """
+        if self._next is None or self._next.done():
+            self._next = asyncio.create_task(self._read_in_turn(), name="failsoft status reader")
+        return await asyncio.shield(self._next)
+
+    async def _read_in_turn(self) -> bytes:
+        async with self._turn:
+            await asyncio.sleep(max(0.0, self._next_at - time.monotonic()))
+            self._next = None
+            began = time.monotonic()
+            try:
+                return await asyncio.to_thread(to_json, await self._gather(), inf_nan_mode="null")
+            finally:
+                ended = time.monotonic()
+                self._next_at = ended + _RESTS * (ended - began)
+
+    async def _gather(self) -> dict[str, Any]:
         for recorder in self._recorders:
             await recorder.refresh()
         circuits = await self._circuits()

@@ -6,7 +6,7 @@ import base64
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import quote, urlencode
@@ -15,29 +15,18 @@ import httpx2
 import pydantic_core
 from pydantic import SecretStr
 
+from failsoft.adapters.openapi.http_answers import data_of, failure_of, may_follow, read, redirected, spellings
 from failsoft.adapters.openapi.records import READS
 from failsoft.framework.call import CallContext
 from failsoft.framework.errors import (
-    BadOutput,
     ConfigurationError,
     InvalidArgument,
-    ResultTooLarge,
-    ToolError,
-    UpstreamError,
 )
-from failsoft.framework.normalize import normalize
 from failsoft.framework.text import quoted
 
-_PERHAPS_DONE = frozenset({408, 424, 499})
-"""Statuses of the 4xx family that are also sent after work was begun."""
-_CLIENT_ERRORS = range(400, 500)
 _REDIRECTS_AT_MOST = 5
 _TIMEOUT_S = 30.0
-_BYTES_AT_MOST = 8_000_000
-_OF_ENCODED_BODY = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 _LEVELS_AT_MOST = 20
-_HIDDEN_FROM = 8
-"""Characters of a credential that is hidden where an answer repeats it."""
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
@@ -87,7 +76,7 @@ class HttpApi:
         for name, value in self._secrets.items():
             if not value.isprintable():
                 raise ConfigurationError(issue=f"the credential '{name}' has characters that no request can carry")
-        self._hidden = _spellings(self._secrets.values())
+        self._hidden = spellings(self._secrets.values())
         self._auth = auth
         self._client: httpx2.AsyncClient | None = None
 
@@ -170,10 +159,10 @@ class HttpApi:
             if not response.has_redirect_location:
                 response.raise_for_status()
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as raised:
-            raise _failure(raised, is_read=method in READS) from raised
+            raise failure_of(raised, is_read=method in READS) from raised
         if response.has_redirect_location:
-            raise _redirected()
-        return _data(response, is_read=method in READS)
+            raise redirected()
+        return data_of(response, is_read=method in READS)
 
     def _authorize(
         self, auth: Sequence[Sequence[str]], headers: dict[str, str], query: list[tuple[str, str]], jar: dict[str, str]
@@ -203,8 +192,8 @@ class HttpApi:
             request.extensions["timeout"] = httpx2.Timeout(timeout or _TIMEOUT_S).as_dict()
             response = await client.send(request, stream=True)
             try:
-                if not _may_follow(request, response):
-                    return await _read(response, request, self._hidden)
+                if not may_follow(request, response):
+                    return await read(response, request, self._hidden)
             finally:
                 await response.aclose()
             request = httpx2.Request(
@@ -262,17 +251,6 @@ def _checked(base_url: str) -> str:
             resolution="set it to the address of the API: http:// or https://, without a query",
         )
     return base_url.rstrip("/")
-
-
-def _spellings(values: Iterable[str]) -> re.Pattern[bytes] | None:
-    """Return a pattern of the values as services repeat them; of short ones, which stand in other texts, none."""
-    found: set[str] = set()
-    for value in values:
-        if len(value) >= _HIDDEN_FROM:
-            encoded = base64.b64encode(value.encode()).decode()
-            found |= {value, quote(value, safe=""), quote(value), json.dumps(value)[1:-1], encoded, encoded.rstrip("=")}
-    longest_first = sorted(found, key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, longest_first)).encode()) if found else None
 
 
 def _text(value: Any) -> str:
@@ -343,64 +321,3 @@ def _body(json_body: Any, form: Mapping[str, Any] | None) -> tuple[bytes | None,
         return pydantic_core.to_json(json_body), "application/json"
     except ValueError as error:
         raise InvalidArgument(message="The arguments cannot be written as JSON.", effect="none") from error
-
-
-def _may_follow(request: httpx2.Request, response: httpx2.Response) -> bool:
-    """Return whether a redirect stays within the origin, for a request that changes nothing."""
-    if request.method not in READS or not response.has_redirect_location:
-        return False
-    try:
-        there = request.url.join(response.headers["location"])
-    except httpx2.InvalidURL:
-        return False
-    return (there.scheme, there.host, there.port) == (request.url.scheme, request.url.host, request.url.port)
-
-
-async def _read(
-    response: httpx2.Response, request: httpx2.Request, hidden: re.Pattern[bytes] | None
-) -> httpx2.Response:
-    """Return the response with its decoded body, without what is hidden."""
-    body = bytearray()
-    async for chunk in response.aiter_bytes():
-        body += chunk
-        if len(body) > _BYTES_AT_MOST:
-            if not response.is_success:
-                break  # the status says enough
-            changed: Literal["none", "applied"] = "none" if request.method in READS else "applied"
-            raise ResultTooLarge(size_bytes=len(body), limit_bytes=_BYTES_AT_MOST, effect=changed)
-    headers = [(name, value) for name, value in response.headers.multi_items() if name not in _OF_ENCODED_BODY]
-    content = bytes(body) if hidden is None else hidden.sub(b"<redacted>", body)
-    return httpx2.Response(response.status_code, headers=headers, content=content, request=request)
-
-
-def _failure(raised: Exception, *, is_read: bool) -> ToolError:
-    """Return the error for an exception, with what the request can have changed."""
-    error = normalize(raised)
-    status = raised.response.status_code if isinstance(raised, httpx2.HTTPStatusError) else None
-    if is_read or error.effect == "none" or (status in _CLIENT_ERRORS and status not in _PERHAPS_DONE):
-        error.effect = "none"
-        error.effect_is_foreign = False  # the request is all that the handler does
-    return error
-
-
-def _redirected() -> UpstreamError:
-    """Return the failure of a request that was answered with a redirect, which would take credentials along."""
-    error = UpstreamError(message="The service behind this tool redirects to another address, which is not followed.")
-    error.retry = "never"  # type: ignore[misc]  # of this failure: it is no passing one
-    return error
-
-
-def _data(response: httpx2.Response, *, is_read: bool) -> Any:
-    """Return the data of a success."""
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if not response.content:
-        return None
-    if kind == "application/json" or kind.endswith("+json"):
-        try:
-            return pydantic_core.from_json(response.content, allow_inf_nan=False)
-        except ValueError as error:
-            message = "The service sent an answer that is no JSON."
-            raise BadOutput(message=message, effect="none" if is_read else "applied") from error
-    if kind.startswith("text/") or kind.endswith(("/xml", "+xml", "/yaml")):
-        return response.text
-    return {"content_type": kind, "size_bytes": len(response.content)}

@@ -1,6 +1,7 @@
 """One small shop as each kind of server: `shop.py KIND PORT`; the foreign one speaks over stdio.
 
-`price` is limited for ten minutes, `order` loses its connection when the order may have arrived.
+`price` is limited for ten minutes, `order` loses its connection when the order may have arrived. The one of failsoft
+has `stock` as well, which answers after a while.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ WAIT_S = 600
 
 
 def serve_failsoft(port: int) -> None:
+    import asyncio
+
     import failsoft
 
     class Shop(failsoft.BaseTool):
@@ -28,6 +31,12 @@ def serve_failsoft(port: int) -> None:
         async def order(self, item: str) -> str:
             """Order an item."""
             raise ConnectionResetError(104, "reset")
+
+        @failsoft.operation(read_only=True)
+        async def stock(self, item: str) -> int:
+            """Return how many there are."""
+            await asyncio.sleep(0.5)  # a client that cancels calls beside a failed one has the time for it
+            return 5
 
     failsoft.serve(Shop, transport="http", port=port)
 

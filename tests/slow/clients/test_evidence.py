@@ -8,14 +8,9 @@ Each client calls each server over HTTP and gives back what it hands to its user
 from __future__ import annotations
 
 import json
-import os
 import re
-import socket
-import subprocess
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +18,11 @@ import anyio
 import pytest
 from mcp.client import Client
 
-from tests.ports import reserved_ports
+from tests.slow.clients.framework_runs import served, shown_to_models
 from tests.zygote import PYTHON
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[2] / "docs" / "how-to" / "adopt-an-existing-server.md"
-FRAMEWORKS = Path(os.environ.get("AGENT_FRAMEWORKS", Path.home() / ".cache" / "failsoft-agent-frameworks"))
 SHOP = [PYTHON, str(HERE / "shop.py")]
 PROXY = [
     PYTHON,
@@ -110,8 +104,8 @@ def results(results: list[dict[str, Any]]) -> list[Any]:
 
 
 def objects(texts: list[str]) -> list[Any]:
-    """Return the objects that a client turned into text."""
-    return [json.loads(text) for text in texts]
+    """Return the objects that a client turned into text, each in an object of the client's."""
+    return [json.loads(json.loads(text)["error"]) for text in texts]
 
 
 def with_sdk(mode: str) -> Read:
@@ -165,15 +159,10 @@ def with_inspector(urls: Urls, node: Any, folder: Path) -> dict[str, list[Any]]:
         return dict(zip(urls, pool.map(inspect, urls.values()), strict=True))
 
 
-def with_framework(environment: str, framework: str, read_shown: Callable[[list[str]], list[Any]]) -> Read:
-    def read(urls: Urls, _node: Any, _folder: Path) -> dict[str, list[Any]]:
-        if not (FRAMEWORKS / "stamp").exists():
-            pytest.skip("the agent frameworks are not installed (scripts/fetch.sh agent_frameworks)")
-        python = FRAMEWORKS / environment / "bin" / "python"
-        command = [str(python), str(HERE / "agent_client.py"), framework, json.dumps(urls), json.dumps(CALLS)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-        assert done.returncode == 0, done.stderr[-3_000:]
-        return {name: read_shown(shown) for name, shown in json.loads(done.stdout).items()}
+def with_framework(framework: str, read_shown: Callable[[list[str]], list[Any]]) -> Read:
+    def read(urls: Urls, _node: Any, folder: Path) -> dict[str, list[Any]]:
+        shown = shown_to_models(framework, urls, [[call] for call in CALLS], folder)
+        return {name: read_shown([one["content"] for one in given]) for name, given in shown.items()}
 
     return read
 
@@ -185,40 +174,17 @@ CLIENTS: dict[str, tuple[Read, str]] = {
     "TypeScript SDK 2": (with_typescript("client_v2.mjs"), "whole result"),
     "Inspector": (with_inspector, "whole result"),
     "FastMCP": (with_fastmcp, "text, in an exception"),
-    "PydanticAI": (with_framework("agents", "pydantic_ai", objects), "structured content, as a retry prompt"),
-    "LangChain": (with_framework("langchain", "langchain", texts), "text, in a message of status `error`"),
-    "OpenAI Agents": (with_framework("agents", "openai_agents", texts), "text"),
+    "PydanticAI": (with_framework("pydantic_ai", objects), "structured content, as a retry prompt"),
+    "LangChain": (with_framework("langchain", texts), "text, in a message of status `error`"),
+    "OpenAI Agents": (with_framework("openai_agents", texts), "text"),
 }
 
 
 @pytest.fixture(scope="module")
 def urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Urls]:
     """Yield the addresses of the servers, all of them listening."""
-    folder, running = tmp_path_factory.mktemp("servers"), []
-    with ExitStack() as stack:
-        ports = stack.enter_context(reserved_ports(len(SERVERS)))
-        for port, words in zip(ports, SERVERS.values(), strict=True):
-            command = [str(port) if word == "PORT" else word for word in words]
-            log = folder / f"{port}.log"
-            with log.open("wb") as errors:
-                environment = {**os.environ, "FAILSOFT_REPEATS": "off"}  # every client makes the same calls
-                process = subprocess.Popen(command, stdout=errors, stderr=errors, env=environment)
-            stack.callback(process.wait, 60)
-            stack.callback(process.terminate)
-            running.append((process, port, log))
-        for process, port, log in running:
-            await_listening(process, port, log)
-        yield {name: f"http://127.0.0.1:{port}/mcp" for name, port in zip(SERVERS, ports, strict=True)}
-
-
-def await_listening(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        assert process.poll() is None, log.read_text()
-        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5):
-            return
-        time.sleep(0.05)
-    pytest.fail(f"the server does not listen: {log.read_text()}")
+    with served(SERVERS, tmp_path_factory.mktemp("servers")) as addresses:
+        yield addresses
 
 
 @pytest.mark.parametrize("client", CLIENTS)

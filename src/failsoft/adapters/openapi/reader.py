@@ -292,7 +292,7 @@ class _Reading:
         json_type = next((name for name in contents if name in _JSON or name.endswith("+json")), None)
         media = json_type or ("application/x-www-form-urlencoded" if contents else None)
         if media is None or media not in contents:
-            if contents:
+            if is_required and contents:
                 reason = f"its body is {bounded(enumerated([*contents], 3), 100)}"
                 raise UnusableError(reason)
             return "none", False

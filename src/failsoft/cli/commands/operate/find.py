@@ -31,7 +31,7 @@ _IDS = ("error_id", "request_id", "trace_id", "idempotency_key")
 """The keys of log lines and audit entries that name a call; the last one is the name of its record."""
 _SHOWN = (
     *("event", "verdict", "tool", "operation", "code", "effect"),
-    *("about", "action", "by", "strategy", "result", "outcome", "duration_ms", "cause"),
+    *("about", "action", "by", "strategy", "result", "outcome", "duration_ms", "place", "cause"),
 )
 _LINE_AT_MOST = 1_000_000
 """Characters of a line that are read at once; no record of this framework is that long."""

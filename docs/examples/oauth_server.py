@@ -4,11 +4,12 @@ from jwt_verifier import JwtVerifier
 from library import Library
 from mcp.server.auth.settings import AuthSettings
 
-from failsoft import serve
+from failsoft import configure_logging, serve
 
 ISSUER = os.environ["ISSUER"]  # https://login.example.org, as its metadata write it
 RESOURCE = os.environ["RESOURCE"]  # https://tools.example.org/mcp, as clients write it
 
+configure_logging()  # otherwise a program of yours logs nothing of failsoft
 serve(
     Library,
     transport="http",

@@ -8,7 +8,7 @@ import jwt
 from loguru import logger
 from mcp.server.auth.provider import AccessToken
 
-# Never HS256 beside them: whoever knows the public key could sign.
+# Never add HS256: anyone who knows the public key could sign then.
 ALGORITHMS = ("RS256", "ES256")
 CLOCKS_DIFFER_S = 10
 READ_IN_S, KEYS_BYTES = 5, 256_000

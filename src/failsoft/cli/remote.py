@@ -15,6 +15,18 @@ _WITHIN_S = 15.0
 _FOUND, _UNAUTHENTICATED, _FORBIDDEN, _MISSING = 200, 401, 403, 404
 
 
+def status_of(url: str, *, token: str | None) -> dict[str, Any]:
+    """Return the whole status of a running server; the other errors are those of `ask`.
+
+    Raises:
+        UNAUTHENTICATED: Without its token it says its name and phase alone.
+    """
+    found = ask(url, "status.json", token=token)
+    if "operations" not in found:
+        raise Unauthenticated(message=f"{bounded(url)} asks for a token.", operator_hint=f"--token TOKEN, or {TOKEN}")
+    return found
+
+
 def ask(url: str, path: str, *, token: str | None, body: dict[str, Any] | None = None) -> dict[str, Any]:
     """Return what a running server answers.
 

@@ -7,13 +7,13 @@ import hashlib
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from pydantic_core import to_json
 
 from failsoft.framework.call.bound import BoundOperation
+from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.events import CallEvent, ReloadEvent
 from failsoft.metrics import PrometheusRecorder
 from failsoft.metrics.board import Board, in_use
@@ -145,9 +145,8 @@ class Status:
         return [found for found in seen if isinstance(found, dict)]
 
     def _note(self, event: CallEvent) -> None:
-        now = datetime.now(UTC)
         facts = {
-            "timestamp": now.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "timestamp": utc_timestamp(),
             "tool": event.tool,
             "operation": event.operation,
             "code": event.code,
@@ -187,12 +186,12 @@ class Status:
 
 async def _seen(circuit: Circuit) -> dict[str, Any]:
     view = await circuit.view()
-    now = time.time()
-    facts: dict[str, Any] = {"name": view.dependency, "circuit": view.state, "since": _iso(now - view.for_s)}
+    since = utc_timestamp(after_s=-view.for_s)
+    facts: dict[str, Any] = {"name": view.dependency, "circuit": view.state, "since": since}
     if view.held_by:
         facts["held_by"] = view.held_by
     elif view.state == "open":
-        facts["retry_at"] = _iso(now + view.wait_s)
+        facts["retry_at"] = utc_timestamp(after_s=view.wait_s)
     return facts
 
 
@@ -214,10 +213,6 @@ def _fingerprint(event: CallEvent) -> str:
 def _kind(scheme: str) -> str:
     """Return the kind of store that an address of this scheme names."""
     return "redis" if scheme in {"redis", "rediss", "unix"} else scheme
-
-
-def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _process(pid: int) -> tuple[int | None, int | None]:

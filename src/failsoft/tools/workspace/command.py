@@ -97,7 +97,8 @@ class Command:
         asyncio.get_running_loop().add_reader(report, self._end, process, report)
         with process.stdout as stream:
             try:
-                self._follow(stream.fileno())
+                os.set_blocking(stream.fileno(), False)
+                asyncio.get_running_loop().add_reader(stream.fileno(), self._read, stream.fileno())
                 in_time = await _is_set(self._exited, limit_s)
             finally:  # also where the call is cancelled
                 self._end_all()
@@ -146,10 +147,6 @@ class Command:
         """End the command and its children now, or prevent its start."""
         self._is_killed = True
         self._end_all()
-
-    def _follow(self, stream: int) -> None:
-        os.set_blocking(stream, False)
-        asyncio.get_running_loop().add_reader(stream, self._read, stream)
 
     def _read(self, stream: int) -> None:
         """Keep what there is of the output."""

@@ -19,16 +19,16 @@ from pydantic_core import to_json
 
 from failsoft.cli.errors import missing, usage
 from failsoft.cli.options import AsJson, Token, Url, beginning
-from failsoft.cli.remote import TOKEN, ask
+from failsoft.cli.remote import ask, status_of
 from failsoft.cli.screen import Screen, divert_output, lasting
 from failsoft.cli.store import store_place, with_store
 from failsoft.cli.target import Target, audited, operator
-from failsoft.framework.errors import ToolError, Unauthenticated
+from failsoft.framework.errors import ToolError
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.settings import Settings
 from failsoft.framework.state.backend import Backend, Record, size_of
 from failsoft.framework.state.steps import Steps, forgotten
-from failsoft.framework.text import bounded, printable
+from failsoft.framework.text import printable
 from failsoft.recovery.idempotency.keys import ids_of_key, is_record_of
 from failsoft.recovery.strategies.circuit_steps import force
 from failsoft.server.sources import server_name
@@ -127,9 +127,7 @@ def _list_at(url: str, token: str | None, name: str | None, *, as_json: bool, ot
     """List the dependencies of a running server."""
     if any(others):
         raise usage(message="--url lists dependencies; it goes without --kind, --server, --toolset and --state.")
-    found = ask(url, "status.json", token=token).get("dependencies")
-    if found is None:
-        raise Unauthenticated(message=f"{bounded(url)} asks for a token.", operator_hint=f"--token TOKEN, or {TOKEN}")
+    found = status_of(url, token=token)["dependencies"]
     shown = [one for one in found if name is None or fnmatch.fnmatchcase(str(one.get("name")), name)]
     if as_json:
         Screen().json(shown)
@@ -142,10 +140,15 @@ def _list_at(url: str, token: str | None, name: str | None, *, as_json: bool, ot
         Screen().text("the server has no dependency" if name is None else printable(f"no dependency is named '{name}'"))
 
 
-def _set_at(url: str, token: str | None, name: str, state: str) -> None:
-    """Set a breaker of a running server."""
-    answer = ask(url, f"admin/circuits/{quote(name, safe='')}", token=token, body={"state": state})
-    Screen().text(printable(f"{name}: {'' if state == 'reset' else 'held '}{answer.get('circuit')}"))
+def _set(name: str, command: str, url: str | None, token: str | None) -> None:
+    """Carry out a command on a breaker, of the store or of a running server."""
+    held, state = command != "reset", "open" if command == "open" else "closed"
+    if url is None:
+        _force(name, state, command, held=held)
+        return
+    body = {"state": state if held else "reset"}
+    answer = ask(url, f"admin/circuits/{quote(name, safe='')}", token=token, body=body)
+    Screen().text(printable(f"{name}: {'held ' if held else ''}{answer.get('circuit')}"))
 
 
 def _application() -> str:
@@ -168,26 +171,17 @@ def open(  # noqa: A001 - the name of the command
 
     The breaker of a server behind a proxy can be forced once it is listed, after its first call.
     """
-    if url is not None:
-        _set_at(url, token, name, "open")
-        return
-    _force(name, "open", "open", held=True)
+    _set(name, "open", url, token)
 
 
 def close(name: Name, *, url: Url = None, token: Token = None) -> None:
     """Force a breaker closed, even if calls fail, until `failsoft state reset`."""
-    if url is not None:
-        _set_at(url, token, name, "closed")
-        return
-    _force(name, "closed", "close", held=True)
+    _set(name, "close", url, token)
 
 
 def reset(name: Name, *, url: Url = None, token: Token = None) -> None:
     """Close a breaker, clear its counts, and end a forced state."""
-    if url is not None:
-        _set_at(url, token, name, "reset")
-        return
-    _force(name, "closed", "reset", held=False)
+    _set(name, "reset", url, token)
 
 
 def forget(name: Name) -> None:

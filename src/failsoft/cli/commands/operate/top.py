@@ -11,10 +11,9 @@ import typer
 
 from failsoft.cli.errors import usage
 from failsoft.cli.options import AsJson, Token
-from failsoft.cli.remote import TOKEN, ask
+from failsoft.cli.remote import status_of
 from failsoft.cli.screen import Screen
-from failsoft.framework.errors import Unauthenticated
-from failsoft.framework.text import bounded, printable
+from failsoft.framework.text import printable
 
 _EVERY_S = 2.0
 _SHOWN = 12
@@ -43,25 +42,13 @@ def top(
         raise usage(
             message="--json prints it once, so that it goes with --once.", hint=f"failsoft top {url} --once --json"
         )
-    found = _status(url, token)
+    found = status_of(url, token=token)
     if as_json:
         Screen().json(found)
     elif once or not Screen().is_rich:
         _print(found)
     else:
         _follow(url, token, found)
-
-
-def _status(url: str, token: str | None) -> dict[str, Any]:
-    """Return the status of a server.
-
-    Raises:
-        UNAUTHENTICATED: It tells its name and phase alone without its token.
-    """
-    found = ask(url, "status.json", token=token)
-    if "operations" not in found:
-        raise Unauthenticated(message=f"{bounded(url)} asks for a token.", operator_hint=f"--token TOKEN, or {TOKEN}")
-    return found
 
 
 def _print(found: dict[str, Any]) -> None:
@@ -91,7 +78,7 @@ def _follow(url: str, token: str | None, found: dict[str, Any]) -> None:
         while True:
             live.update(drawn(found), refresh=True)
             time.sleep(_EVERY_S)
-            found = _status(url, token)
+            found = status_of(url, token=token)
 
 
 def _head(found: dict[str, Any]) -> str:

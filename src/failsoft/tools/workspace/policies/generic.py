@@ -55,24 +55,8 @@ _TODO_AFTER_SLASHES = re.compile(
 _SHARP_COMMENTS = frozenset({".rb", ".sh", ".toml", ".yaml", ".yml"})
 _SLASH_COMMENTS = frozenset(
     {
-        *(
-            ".c",
-            ".cc",
-            ".cjs",
-            ".cpp",
-            ".cs",
-            ".css",
-            ".cts",
-            ".go",
-            ".h",
-            ".hpp",
-            ".java",
-            ".js",
-            ".jsx",
-            ".kt",
-            ".kts",
-        ),
-        *(".mjs", ".mts", ".php", ".rs", ".scala", ".scss", ".swift", ".ts", ".tsx"),
+        *(".c", ".cc", ".cjs", ".cpp", ".cs", ".css", ".cts", ".go", ".h", ".hpp", ".java", ".js", ".jsx", ".kt"),
+        *(".kts", ".mjs", ".mts", ".php", ".rs", ".scala", ".scss", ".swift", ".ts", ".tsx"),
     }
 )
 

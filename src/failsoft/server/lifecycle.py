@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -59,7 +59,7 @@ class Lifecycle:
         self._entries = 0
         self._lock = asyncio.Lock()
         self._watching = ExitStack()
-        self._companions: list[Callable[[], AbstractContextManager[None]]] = []
+        self._companions: list[Callable[[], Coroutine[Any, Any, None]]] = []
         self._audit_logs = _audit_logs(self._tools)
         self._emptied: anyio.Event | None = None
         self._hurried = False
@@ -86,7 +86,7 @@ class Lifecycle:
                 await self._start()
                 self._watching.enter_context(reload_on_change(self._tools))
                 for companion in self._companions:
-                    self._watching.enter_context(companion())
+                    self._watching.callback(asyncio.create_task(companion()).cancel)
             self._entries += 1
         try:
             yield self
@@ -102,8 +102,8 @@ class Lifecycle:
                         await self._stop(self._tools)
                         await self._close_states()
 
-    def while_running(self, companion: Callable[[], AbstractContextManager[None]]) -> None:
-        """Enter a context whenever the toolsets have been started, and leave it before they are stopped."""
+    def while_running(self, companion: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run a task whenever the toolsets have been started, and cancel it before they are stopped."""
         self._companions.append(companion)
 
     async def _start(self) -> None:

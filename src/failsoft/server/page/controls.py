@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -70,7 +69,7 @@ class Controls:
         self._key = f"paused:{assembly.name}"
         board = in_use()
         self._drain_file = None if board is None or board.file is None else board.file.parent / _DRAINING
-        assembly.lifecycle.while_running(self._following)
+        assembly.lifecycle.while_running(self._follow_others)
 
     def is_admin(self, request: Request) -> bool:
         """Return whether a request has the token, compared in constant time."""
@@ -161,22 +160,13 @@ class Controls:
             await trail.record(change_entry(f"admin {operation}", principal=OPERATOR, **about))
         logger.bind(event="operator", operation=operation, **about).warning("An operator has changed the server")
 
-    @contextmanager
-    def _following(self) -> Iterator[None]:
-        """Follow what other workers and replicas were told, while the block lasts."""
-
-        async def follow() -> None:
-            while True:
-                self._follow(await self._state.change(_read_pauses, self._key))
-                if self._drain_file is not None and await asyncio.to_thread(self._drain_file.exists):
-                    self._assembly.lifecycle.drain()
-                await asyncio.sleep(_POLL_S)
-
-        task = asyncio.create_task(follow(), name="failsoft controls")
-        try:
-            yield
-        finally:
-            task.cancel()
+    async def _follow_others(self) -> None:
+        """Follow what other workers and replicas were told."""
+        while True:
+            self._follow(await self._state.change(_read_pauses, self._key))
+            if self._drain_file is not None and await asyncio.to_thread(self._drain_file.exists):
+                self._assembly.lifecycle.drain()
+            await asyncio.sleep(_POLL_S)
 
     def _follow(self, pauses: Mapping[str, Mapping[str, str]]) -> None:
         self._assembly.lifecycle.paused = {

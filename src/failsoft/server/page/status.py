@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +50,7 @@ class Status:
         for runtime in runtimes:
             runtime.events.subscribe(self._note, CallEvent)
             runtime.events.subscribe(self._note_reload, ReloadEvent)
-        assembly.lifecycle.while_running(self._sampling)
+        assembly.lifecycle.while_running(self._sample)
 
     def public(self) -> dict[str, Any]:
         """Return what anybody may know: name and phase."""
@@ -168,20 +167,11 @@ class Status:
     def _note_reload(self, event: ReloadEvent) -> None:
         self._reload = {"ok": event.ok} if event.ok else {"ok": False, "error": event.reason}
 
-    @contextmanager
-    def _sampling(self) -> Iterator[None]:
-        """Keep a sample of the numbers each minute while the block lasts."""
-
-        async def sample() -> None:
-            while True:
-                await asyncio.sleep(SAMPLE_EVERY_S)
-                await asyncio.to_thread(self._numbers.sample)
-
-        task = asyncio.create_task(sample(), name="failsoft status")
-        try:
-            yield
-        finally:
-            task.cancel()
+    async def _sample(self) -> None:
+        """Keep a sample of the numbers each minute."""
+        while True:
+            await asyncio.sleep(SAMPLE_EVERY_S)
+            await asyncio.to_thread(self._numbers.sample)
 
 
 async def _seen(circuit: Circuit) -> dict[str, Any]:

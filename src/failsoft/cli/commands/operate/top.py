@@ -107,16 +107,8 @@ def _tables(found: dict[str, Any]) -> Iterator[Table]:
         (
             "operations",
             (
-                "operation",
-                "calls/s",
-                "ok",
-                "recovered",
-                "errors",
-                "rejected",
-                "p50 ms",
-                "p95 ms",
-                "in flight",
-                "paused",
+                *("operation", "calls/s", "ok", "recovered", "errors", "rejected"),
+                *("p50 ms", "p95 ms", "in flight", "paused"),
             ),
             [_operation(one) for one in operations],
         ),

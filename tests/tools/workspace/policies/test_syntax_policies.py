@@ -163,6 +163,12 @@ def test_a_text_that_the_parser_cannot_finish_is_one_finding_that_covers_it() ->
     assert "unchecked" in (rules_of([PYTHON, TYPESCRIPT, RUST]) or ())
 
 
+@pytest.mark.parametrize("line", ["\n", "/*\n"], ids=ascii)
+def test_a_comment_of_many_lines_is_checked_in_time(line: str) -> None:
+    text = f"/*{line * 60_000}*/\neval(x); // @ts-ignore\n"
+    assert [one.rule for one in TYPESCRIPT.findings("a.ts", text)] == ["eval", "ts-ignore"]
+
+
 def test_a_file_that_could_not_be_checked_is_not_changed_without_a_waiver() -> None:
     changed = GREEDY.replace("/*", "/ *", 1).encode()
     with pytest.raises(PolicyViolation) as refused:

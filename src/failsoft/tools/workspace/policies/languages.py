@@ -259,7 +259,7 @@ LANGUAGES: Mapping[str, Language] = {
             (subscript_expression object: (identifier) @_of index: (string . (string_fragment) @eval .)))]
           (#any-of? @eval "eval" "Function") (#any-of? @_through "apply" "bind" "call")
           (#any-of? @_of "frames" "global" "globalThis" "parent" "self" "top" "window"))
-        ((comment) @ts-ignore (#match? @ts-ignore "(^/|\\\\n)[/*\\\\s]*@ts-(ignore|nocheck)\\\\b"))
+        ((comment) @ts-ignore (#match? @ts-ignore "(^/|\\\\n)([/*]|[^\\\\S\\\\n])*@ts-(ignore|nocheck)\\\\b"))
         (throw_statement [
             (new_expression constructor: (identifier) @_kind arguments: (arguments . (_) @_said))
             (call_expression function: (identifier) @_kind arguments: (arguments . (_) @_said))]

@@ -124,10 +124,13 @@ def test_an_envelope_over_a_flux_without_a_limit_names_what_has_to_be_bounded(la
     assert set(refused["details"]["unlimited_reactions"]) == {"FRD7", "SUCDi"}
 
 
-def test_media_without_growth_are_all_rows_though_not_all_can_be_explained_in_time() -> None:
+def test_media_without_growth_are_all_rows_though_not_all_can_be_explained_in_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(comparisons_module, "_EXPLAINED", 0.02)
     recipe = Recipe.shipped("textbook")
     dead = Conditions(model_id="m", media_id="empty", medium=Medium({}))
-    begin(None, 3.0)
+    begin(None, 30.0)
     try:
         rows = comparisons_module.growth_on_media(recipe, [dead] * 300)["result"]["results"]
     finally:

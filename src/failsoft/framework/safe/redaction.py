@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from failsoft.framework.safe.json_safe import json_safe
-from failsoft.framework.safe.secret_names import NAME_AT_MOST, is_secret_name, words_of
+from failsoft.framework.safe.secret_names import NAME_AT_MOST, is_secret_name, is_secret_parameter, words_of
 from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.safe.tokens import REDACTED
 from failsoft.framework.text import bounded
@@ -137,6 +137,34 @@ _TOP_FOLDERS = frozenset(
         *("media", "mnt", "opt", "private", "proc", "root", "run", "sbin", "srv", "sys", "tmp", "usr", "var"),
     }
 )
+
+
+_SECRET_AT_LEAST = 4
+"""Characters of a secret argument that is looked for in other texts."""
+
+
+def secrets_of(params: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the texts that the secret ones among these arguments have, those of nested objects too."""
+    found: list[str] = []
+    for name, value in params.items():
+        if isinstance(value, Mapping):
+            found += secrets_of(value)
+        elif isinstance(value, str) and len(value) >= _SECRET_AT_LEAST and is_secret_parameter(str(name)):
+            found.append(value)
+    return tuple(found)
+
+
+def without(tree: Any, secrets: tuple[str, ...]) -> Any:
+    """Return a tree with these texts hidden in all of its texts."""
+    if not secrets:
+        return tree
+    if isinstance(tree, str):
+        for secret in secrets:
+            tree = tree.replace(secret, REDACTED)
+        return tree
+    if isinstance(tree, Mapping):
+        return {name: without(value, secrets) for name, value in tree.items()}
+    return [without(value, secrets) for value in tree] if isinstance(tree, (list, tuple)) else tree
 
 
 def redact_paths(text: str, allowed_roots: Iterable[str] = (), known: Container[str] = ()) -> str:

@@ -43,9 +43,9 @@ Control: TypeAlias = Callable[[Mapping[str, str], dict[str, Any]], Awaitable[dic
 class _Refused(Exception):
     """The answer to a request that changes nothing."""
 
-    def __init__(self, status: int, error: str, **headers: str) -> None:
-        super().__init__(error)
-        self.status, self.headers = status, headers
+    def __init__(self, status: int, error: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(status, error, headers)
+        self.status, self.error, self.headers = status, error, headers or {}
 
 
 class _Target(NamedTuple):
@@ -91,7 +91,7 @@ class Controls:
                 self._check_sender(request)
                 return JSONResponse(await control(request.path_params, await _body(request)), headers=_NEVER_STORED)
             except _Refused as refused:
-                return JSONResponse({"error": str(refused)}, refused.status, {**_NEVER_STORED, **refused.headers})
+                return JSONResponse({"error": refused.error}, refused.status, {**_NEVER_STORED, **refused.headers})
             except ToolError as error:
                 facts = {"error": error.message, "code": error.code}
                 return JSONResponse(facts, error.http_status, _NEVER_STORED)
@@ -103,7 +103,7 @@ class Controls:
             return
         if isinstance(request.scope.get("user"), AuthenticatedUser):
             raise _Refused(403, "This token may read, and change nothing: the controls take the admin token.")
-        raise _Refused(401, "The controls take the admin token.", **{"www-authenticate": "Bearer"})
+        raise _Refused(401, "The controls take the admin token.", {"www-authenticate": "Bearer"})
 
     async def _set_circuit(self, path: Mapping[str, str], body: dict[str, Any]) -> dict[str, Any]:
         circuits = [circuit for circuit in self._circuits() if circuit.dependency == path["name"]]

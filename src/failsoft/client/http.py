@@ -24,6 +24,8 @@ _KEPT_HEADERS = ("retry-after", "x-ratelimit-remaining", "x-ratelimit-reset", "r
 _OF_ENCODED_BODY = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
 _OK, _FAILED = 200, 300
 _SESSION_GONE = 404
+_DEARER = 2
+"""The SDK parses bodies on the event loop, for each kind of message anew, so that half of the values are accepted."""
 _HUNG_UP = "Server disconnected"
 """How httpcore reports a connection that was closed; other breaches are no HTTP, or headers above 100 kB."""
 _EVENT_ENDS = (b"\n\n", b"\n\r\n", b"\r\r")
@@ -132,7 +134,7 @@ class _Bounded(httpx2.AsyncBaseTransport):
         return await beside_the_loop(partial(self._usable, is_list=is_list), bytes(body))
 
     def _usable(self, body: bytes, *, is_list: bool) -> tuple[bytes, dict[str, Any] | None]:
-        fault = too_many_values(body, limit_bytes=self._limit)
+        fault = too_many_values(body, limit_bytes=self._limit // _DEARER)
         if is_list and fault is not None and (shortened := shortened_list(body)) is not None:
             body, fault = shortened, None
         return (readable_body(body) if is_list and fault is None else body), fault
@@ -194,7 +196,7 @@ class _Events(httpx2.AsyncByteStream):
         yield b"data: " + error.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n\n"
 
     def _usable(self, events: bytes) -> tuple[bytes, dict[str, Any] | None]:
-        fault = too_many_values(events, limit_bytes=self._limit)
+        fault = too_many_values(events, limit_bytes=self._limit // _DEARER)
         if self._is_list and fault is not None and (shortened := shortened_event(events)) is not None:
             events, fault = shortened, None
         return (readable_events(events) if self._is_list and fault is None else events), fault

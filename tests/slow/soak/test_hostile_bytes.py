@@ -27,6 +27,7 @@ WEB = {
     "endless_comments": "DEADLINE_EXCEEDED",
     "many_objects": "RESULT_TOO_LARGE",
     "many_objects_event": "RESULT_TOO_LARGE",
+    "many_too_dear": "RESULT_TOO_LARGE",
     "many_that_fit": "{'rows': [{}, {}, {}",
     "many_that_fit_event": "{'rows': [{}, {}, {}",
     "many_numbers": "RESULT_TOO_LARGE",

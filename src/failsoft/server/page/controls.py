@@ -41,11 +41,7 @@ Control: TypeAlias = Callable[[Mapping[str, str], dict[str, Any]], Awaitable[dic
 
 
 class _Refused(Exception):
-    """The answer to a request that changes nothing."""
-
-    def __init__(self, status: int, error: str, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(status, error, headers)
-        self.status, self.error, self.headers = status, error, headers or {}
+    """The answer to a request that changes nothing: the status, the error, and further headers."""
 
 
 class _Target(NamedTuple):
@@ -91,10 +87,11 @@ class Controls:
                 self._check_sender(request)
                 return JSONResponse(await control(request.path_params, await _body(request)), headers=_NEVER_STORED)
             except _Refused as refused:
-                return JSONResponse({"error": refused.error}, refused.status, {**_NEVER_STORED, **refused.headers})
-            except ToolError as error:
-                facts = {"error": error.message, "code": error.code}
-                return JSONResponse(facts, error.http_status, _NEVER_STORED)
+                status, error, *headers = refused.args
+                return JSONResponse({"error": error}, status, {**_NEVER_STORED, **(headers[0] if headers else {})})
+            except ToolError as failed:
+                facts = {"error": failed.message, "code": failed.code}
+                return JSONResponse(facts, failed.http_status, _NEVER_STORED)
 
         return answer
 

@@ -130,7 +130,7 @@ def loaded(names):
     return sorted(sys.modules.keys() & names)
 
 import failsoft
-print("import failsoft:", loaded({set(HEAVY)!r}))
+print("import failsoft:", loaded({ {*HEAVY, "failsoft.framework.errors"}!r}))
 from failsoft import BaseTool, DocumentNotFound, operation
 print("from failsoft import:", loaded({set(HEAVY)!r}))
 from failsoft import asgi_app

@@ -21,8 +21,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from failsoft.framework.errors import ConfigurationError
-
 if sys.platform != "win32":
     import grp
     import pwd
@@ -195,6 +193,8 @@ def require_posix(what: str) -> None:
         what: The part and `needs`, as the sentence begins.
     """
     if sys.platform == "win32":
+        from failsoft.framework.errors import ConfigurationError  # noqa: PLC0415 - every error class comes with it
+
         raise ConfigurationError(
             issue=f"{what} a POSIX system such as Linux, and this is Windows",
             resolution="use WSL or a container",

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from failsoft.framework.safe.json_safe import json_safe
-from failsoft.framework.safe.secret_names import NAME_AT_MOST, is_secret_name, is_secret_parameter, words_of
+from failsoft.framework.safe.secret_names import NAME_AT_MOST, is_secret_name, words_of
 from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.safe.tokens import REDACTED
 from failsoft.framework.text import bounded
@@ -139,7 +139,7 @@ _TOP_FOLDERS = frozenset(
 )
 
 
-_SECRET_AT_LEAST = 4
+_SECRET_AT_LEAST = 6
 """Characters of a secret argument that is looked for in other texts."""
 
 
@@ -149,7 +149,7 @@ def secrets_of(params: Mapping[str, Any]) -> tuple[str, ...]:
     for name, value in params.items():
         if isinstance(value, Mapping):
             found += secrets_of(value)
-        elif isinstance(value, str) and len(value) >= _SECRET_AT_LEAST and is_secret_parameter(str(name)):
+        elif isinstance(value, str) and len(value) >= _SECRET_AT_LEAST and is_secret_name(str(name)):
             found.append(value)
     return tuple(found)
 

@@ -91,7 +91,7 @@ async def test_a_flood_of_changes_is_one_list_and_calls_go_on(tmp_path):
 
 
 async def test_an_attempt_that_gets_no_answer_ends_and_the_next_one_works(tmp_path, monkeypatch):
-    monkeypatch.setattr(upstream_module, "_CONNECT_S", 1.0)
+    monkeypatch.setattr(upstream_module, "_CONNECT_S", 0.3)
     async with client_of(hostile(hangs_first=str(tmp_path / "hung"))) as client:
         with anyio.fail_after(60):
             while not (await client.list_tools()).tools:  # noqa: ASYNC110 - the second attempt is under way

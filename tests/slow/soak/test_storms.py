@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.chaos.laboratory import KINDS
-from tests.chaos.test_accounting import check_a_storm
 from tests.chaos.test_no_duplicate_effects import check_timed_out_writes, check_writes_whose_answer_was_lost
+from tests.slow.soak.test_accounting import check_a_storm
 from tests.thorough import THOROUGH
 
 COUNT = 10_000 if THOROUGH else 1_000

@@ -208,9 +208,9 @@ def spawning(site: Site, then: str) -> tuple[list[str], Path]:
 def test_a_command_that_takes_too_long_is_ended_with_its_children(site: Site) -> None:
     file = site.root / "grandchild"
     command = ["sh", "-c", f"sleep 600 & echo $! > {file}; echo so far; sleep 600"]
-    answer = failed(site, command, workspace_preflight_s=3)
+    answer = failed(site, command, workspace_preflight_s=1.5)
     assert answer["details"]["output_snippet"] == "so far\n"
-    assert "3 seconds" in answer["details"]["outcome"]
+    assert "1.5 seconds" in answer["details"]["outcome"]
     assert has_gone(number_in(file))
 
 
@@ -256,7 +256,7 @@ def test_a_daemon_of_a_command_that_passed_is_ended(site: Site) -> None:
 
 def test_a_daemon_of_a_command_that_takes_too_long_is_ended(site: Site) -> None:
     command, file = daemon(site, "import time; time.sleep(600)")
-    assert "seconds" in failed(site, command, workspace_preflight_s=3)["details"]["outcome"]
+    assert "seconds" in failed(site, command, workspace_preflight_s=1.5)["details"]["outcome"]
     assert has_gone(number_in(file))
 
 

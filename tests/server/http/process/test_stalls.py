@@ -18,7 +18,7 @@ from tests.doors import Board, Heartbeat
 
 pytestmark = pytest.mark.anyio
 STALL_S = 0.2
-CALM_S = 2.0
+CALM_S = 1.0
 """A limit that no working loop reaches, however busy the machine."""
 
 

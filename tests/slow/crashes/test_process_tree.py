@@ -17,7 +17,7 @@ import pytest
 from tests.proxy.test_operating import INITIALIZE
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="process groups")
-SERVER = str(Path(__file__).with_name("tree_server.py"))
+SERVER = str(Path(__file__).parents[2] / "proxy/tree_server.py")
 PARTS = 3
 PATIENCE_S = 60.0
 CLIENT = """

@@ -173,14 +173,20 @@ def _finish(files: Sequence[StagedFile], journal: Journal) -> bool:
     except FileFault as fault:
         fault.effect = "applied"
         fault.backups = _backups(files)
+        if len(files) == 1:  # its old content has the name of the staged one
+            _end(files, journal)
         raise
+    _end(files, journal)
+    return is_durable
+
+
+def _end(files: Sequence[StagedFile], journal: Journal) -> None:
     with suppress(FileFault, OSError):
         if len(files) > 1:
             journal.write("done", durable=True)
         for file in files:
             file.remove_temporaries()
         journal.remove()
-    return is_durable
 
 
 def _abandon(files: Sequence[StagedFile], journal: Journal) -> Effect:

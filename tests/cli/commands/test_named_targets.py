@@ -62,8 +62,8 @@ def test_the_name_of_a_module_in_the_folder_is_corrected(inside: Run) -> None:
     assert "next: failsoft lint --app library" in ran.err
 
 
-def test_a_file_is_an_application(inside: Run) -> None:
-    assert "name one: library:Library" in inside("tools", "library.py").err
+def test_a_file_is_an_application(run: Run) -> None:
+    assert "name one: library:Library" in run("tools", "library.py").err
 
 
 def test_a_call_of_an_operation_that_no_installed_toolset_has_names_the_option_for_own_tools(inside: Run) -> None:

@@ -117,10 +117,9 @@ def test_what_is_too_much_to_index_in_one_call_is_indexed_by_the_next(
     base: Path, docs: Docs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(12):
-        page = base / "docs" / f"{number}.md"
-        page.write_text("a" * 1_500_000)
-        os.utime(page, (0, 0))  # a page that has just changed would be read twice
+        (base / "docs" / f"{number}.md").write_text("a" * 1_500_000)
     monkeypatch.setattr(index_module, "_REFRESH_S", 0.0)  # five pages of this size are written together
+    monkeypatch.setattr(refresh_module, "_TICK_NS", 0)  # or pages that were just written would be read twice
     read: list[Any] = []
     load = refresh_module.load_document
 

@@ -16,7 +16,7 @@ import pytest
 from tests.ports import reserved_ports
 from tests.programs.no_orphan import NO_ORPHAN
 from tests.programs.node import SCRIPTS, Node, node
-from tests.project.test_examples import EXAMPLES, prints_what_its_page_shows
+from tests.slow.site.test_examples import EXAMPLES, prints_what_its_page_shows
 
 __all__ = ["node"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.programs.flux import IN_FLUX
-from tests.project.test_examples import EXAMPLES, prints_what_its_page_shows
+from tests.slow.site.test_examples import EXAMPLES, prints_what_its_page_shows
 
 pytestmark = IN_FLUX
 

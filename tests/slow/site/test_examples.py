@@ -15,7 +15,7 @@ import pytest
 
 from tests.zygote import PYTHON
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
+EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"
 COMPARE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 SLOW = {"fill_gaps", "model_genome", "model_metabolism", "oauth_client", "oauth_server"}
 """They start workers that import COBRApy, or need an authorization server, and run in `tests/slow`."""

@@ -32,7 +32,7 @@ SLOW = ROOT / "tests" / "slow"
 GROUPS = {"flux", "libraries", "postgres", "transports"}
 """Each is run by one worker, since its tests share what is expensive to start or to import."""
 
-settings.register_profile("default", deadline=None, max_examples=12, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("default", deadline=None, max_examples=10, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("full", settings.get_profile("default"), max_examples=100)
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=2_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

@@ -26,9 +26,9 @@ from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.state.backend import KEPT, Changed
 from failsoft.framework.text import bounded, printable
 from failsoft.metrics.board import in_use
-from failsoft.recovery.strategies.circuit_breaker import Circuit, CircuitBreaker
 from failsoft.server.assembly import Assembly
 from failsoft.server.lifecycle import Pause
+from failsoft.server.page.status import circuits_of
 
 OPERATOR = "the holder of the admin token"
 """Who holds a breaker or pauses an operation, as callers and audit entries are told."""
@@ -103,9 +103,11 @@ class Controls:
         raise _Refused(401, "The controls take the admin token.", {"www-authenticate": "Bearer"})
 
     async def _set_circuit(self, path: Mapping[str, str], body: dict[str, Any]) -> dict[str, Any]:
-        circuits = [circuit for circuit in self._circuits() if circuit.dependency == path["name"]]
+        circuits = [circuit for circuit in circuits_of(self._assembly) if circuit.dependency == path["name"]]
         if not circuits:
-            unknown = _unknown("circuit breaker", path["name"], {circuit.dependency for circuit in self._circuits()})
+            unknown = _unknown(
+                "circuit breaker", path["name"], {circuit.dependency for circuit in circuits_of(self._assembly)}
+            )
             raise unknown
         state = body.get("state")
         if state not in {"open", "closed", "reset"}:
@@ -141,10 +143,6 @@ class Controls:
             await asyncio.to_thread(self._drain_file.touch)
         self._assembly.lifecycle.drain()
         return {"phase": self._assembly.lifecycle.phase}
-
-    def _circuits(self) -> Iterable[Circuit]:
-        found = (CircuitBreaker.of(bound) for bound in self._assembly.toolbox)
-        return {id(circuit): circuit for circuit in found if circuit is not None}.values()
 
     async def _audited(self, operation: str, **about: Any) -> None:
         """Log a change, and write it to the audit logs; an entry that cannot be written refuses it.

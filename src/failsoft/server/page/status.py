@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from pydantic_core import to_json
 
-from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.events import CallEvent, ReloadEvent
 from failsoft.metrics import PrometheusRecorder
@@ -138,9 +138,7 @@ class Status:
 
     async def _circuits(self) -> list[dict[str, Any]]:
         """Return the circuit breakers, asked of their store at once."""
-        bound: list[BoundOperation] = list(self._assembly.toolbox)
-        circuits = {id(circuit): circuit for one in bound if (circuit := CircuitBreaker.of(one)) is not None}
-        seen = await asyncio.gather(*map(_seen, circuits.values()), return_exceptions=True)
+        seen = await asyncio.gather(*map(_seen, circuits_of(self._assembly)), return_exceptions=True)
         return [found for found in seen if isinstance(found, dict)]
 
     def _note(self, event: CallEvent) -> None:
@@ -172,6 +170,12 @@ class Status:
         while True:
             await asyncio.sleep(SAMPLE_EVERY_S)
             await asyncio.to_thread(self._numbers.sample)
+
+
+def circuits_of(assembly: Assembly) -> Iterable[Circuit]:
+    """Return the circuit breakers of a server, each once."""
+    found = (CircuitBreaker.of(bound) for bound in assembly.toolbox)
+    return {id(circuit): circuit for circuit in found if circuit is not None}.values()
 
 
 async def _seen(circuit: Circuit) -> dict[str, Any]:

@@ -322,10 +322,14 @@ for name in map(int, os.listdir(folder)):
 def test_a_command_that_kills_its_supervisor_or_forges_its_report_has_not_passed(
     site: Site, before: str, number: int
 ) -> None:
-    command = python(f"{before}\nos.kill(os.getppid(), {int(number)})\nimport time; time.sleep({600 if number else 0})")
+    file = site.root / "pid"
+    note = f"with open({str(file)!r}, 'w') as note: print(os.getpid(), file=note)"
+    kill = f"os.kill(os.getppid(), {int(number)})\nimport time; time.sleep({600 if number else 0})"
+    command = python(f"{before}\n{note}\n{kill}")
     if number or "report" in before:
         outcome = failed(site, command)["details"]["outcome"]
         assert outcome == "ended, and its supervisor with it: how is not known"
+        assert has_gone(number_in(file))
     else:
         assert site.call(ready(site, command), "run_preflight")["success"]
 

@@ -22,7 +22,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
-_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _LOOK_S = 0.25
 """How often the processes are counted."""
 _ENDED_WITHIN_S = 4.0
@@ -31,12 +31,12 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _WAITED = frozenset({signal.SIGCHLD, signal.SIGTERM})
 
 
-def _adopt() -> None:
-    """Become the parent of orphans among the descendants; Linux only."""
+def _control(option: int, value: int) -> None:
+    """Call prctl(2); Linux only."""
     if sys.platform == "linux":
         import ctypes  # noqa: PLC0415 - for Linux only
 
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def _is_orphan() -> bool:
@@ -67,6 +67,7 @@ def _start(arguments: list[str], processes: int) -> int:
     if not pid:
         try:
             os.setsid()
+            _control(_PR_SET_PDEATHSIG, signal.SIGKILL)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             _limit_tasks(processes)
@@ -191,7 +192,7 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would lose every status
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.set_inheritable(given["report"], False)  # noqa: FBT003 - the function of os takes no name
-    _adopt()
+    _control(_PR_SET_CHILD_SUBREAPER, 1)
     ended = _run(sys.argv[2:], given["limits"])
     os.write(given["report"], json.dumps(ended).encode())
 

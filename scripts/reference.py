@@ -1,8 +1,8 @@
 """Writes what the reference pages say about settings, metrics, commands and formats, from the code itself.
 
 The prose of a page is written by hand; the part between `<!-- begin NAME -->` and `<!-- end NAME -->` comes from
-here. So do the pages of the errors, the examples on all pages, the pictures of terminals, the schemas in docs/schemas,
-and the record of the public API.
+here. So do the pages of the errors and of the rules, the examples on all pages, the pictures of terminals, the schemas
+in docs/schemas, and the record of the public API.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import typescript_types
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 ERRORS = DOCS / "reference" / "errors"
+RULES = DOCS / "reference" / "rules"
 
 
 def settings() -> Iterator[str]:
@@ -205,6 +206,7 @@ _PART = re.compile(r"(<!-- begin (?P<name>[a-z ]+) -->\n).*?(<!-- end (?P=name) 
 
 def written() -> dict[Path, str]:
     """Return what every generated or partly generated file should hold."""
+    from failsoft.rules import rule_pages
     from failsoft.tools.docs.config import config_schema
 
     files = {public_api.RECORD: public_api.describe(), **public_api.stubs()}
@@ -213,6 +215,7 @@ def written() -> dict[Path, str]:
     files[typescript_types.TARGET] = typescript_types.types(schemas)
     files |= {DOCS / f"assets/{name}.svg": terminal_pictures.picture(name) for name in terminal_pictures.COMMANDS}
     files |= {ERRORS / name: text for name, text in error_pages().items()}
+    files |= {RULES / name: text for name, text in rule_pages().items()}
     for page in sorted([*(DOCS / "reference").glob("*.md"), *(DOCS / "explanation" / "adr").glob("0001-*.md")]):
         files[page] = _PART.sub(
             lambda part: f"{part[1]}{chr(10).join(PARTS[part['name']]()).strip()}\n{part[3]}", page.read_text()
@@ -232,7 +235,7 @@ def main() -> int:
         print(f"no page for authors shows {name}: add `::: {name}` to one of docs/reference/api")
     files = written()
     stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
-    surplus = [path for path in ERRORS.glob("*.md") if path not in files]
+    surplus = [path for folder in (ERRORS, RULES) for path in folder.glob("*.md") if path not in files]
     if only_check:
         for path in (*stale, *surplus):
             print(f"{path.relative_to(DOCS.parent)} is out of date: run scripts/reference.py")

@@ -186,7 +186,7 @@ def test_what_is_no_json_gets_a_wellformed_answer(target: Target, runner: asynci
     check_wellformed(response, target.operations[name])
     if response.error is not None:
         assert response.error.code in {"INVALID_PARAM", "RESULT_TOO_LARGE"}
-        found = [each for each in lint_failure(response.error, target.toolbox) if each.rule != "path"]
+        found = [each for each in lint_failure(response.error, target.toolbox) if each.name != "path"]
         assert found == []
 
 

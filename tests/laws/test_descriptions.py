@@ -33,7 +33,7 @@ def test_a_toolset_that_ships_describes_itself(name: str, tmp_path: Path) -> Non
     if name == "flux":
         pytest.importorskip("cobra")
     box = load_toolset(name, root=tmp_path).toolbox
-    found = {(finding.operation, finding.rule) for finding in lint_descriptions(box)}
+    found = {(finding.operation, finding.name) for finding in lint_descriptions(box)}
     assert found <= KNOWN_GAPS[name], lint_descriptions(box)
 
 
@@ -68,7 +68,7 @@ class Talkative(BaseTool):
 
 def test_what_a_model_would_have_to_guess_is_found() -> None:
     box = Talkative(runtime=quiet_runtime()).toolbox
-    assert [(item.operation, item.rule) for item in lint_descriptions(box)] == [
+    assert [(item.operation, item.name) for item in lint_descriptions(box)] == [
         ("do", "title"),
         ("do", "description"),
         ("do", "parameter"),  # `what`
@@ -97,7 +97,7 @@ class Copied(Silent):
 @pytest.mark.parametrize(("kind", "rules"), [(Silent, ["instructions"]), (Copied, ["instructions"]), (Talkative, [])])
 def test_what_the_server_instructions_lack_is_found(kind: type[BaseTool], rules: list[str]) -> None:
     found = lint_descriptions(kind(runtime=quiet_runtime()).toolbox)
-    assert [item.rule for item in found if item.rule == "instructions"] == rules
+    assert [item.name for item in found if item.name == "instructions"] == rules
 
 
 @pytest.mark.parametrize("name", TOOLSETS)

@@ -132,9 +132,9 @@ def test_whatever_an_author_puts_into_an_error_the_guidance_holds(kind: type[Too
                 details=facts["details"],
             )
             failure = explain(error, call)
-            found = {finding.rule for finding in lint_failure(failure, box)}
+            found = {finding.name for finding in lint_failure(failure, box)}
             if failure.dropped_step:
-                found -= {"next_step"}
+                found -= {"next-step"}
             assert found <= {"url", "stack", "path", "command", "variable"}
             assert not _UNSEEN & set(map(unicodedata.category, failure.message))
 

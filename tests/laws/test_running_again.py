@@ -220,7 +220,7 @@ async def test_an_undeclared_mark_is_refused_before_it_does_anything_and_reporte
 
 
 def test_lint_names_a_handler_that_marks_effects_and_does_not_declare_it() -> None:
-    found = [finding.operation for finding in lint_toolbox(Writes().toolbox) if finding.rule == "effects"]
+    found = [finding.operation for finding in lint_toolbox(Writes().toolbox) if finding.name == "effects"]
     assert found == ["mark_undeclared"]
 
 

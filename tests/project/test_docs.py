@@ -24,7 +24,7 @@ BLOCK = re.compile(
 """A block of code, and the file that it is kept equal to by scripts/reference.py, whose `--check` is a test."""
 FREE = {"", "text", "sh"}
 """Languages that show no code of ours: output as a person sees it, and commands that a README or a guide names."""
-GENERATED = {"errors", "strategies"}
+GENERATED = {"errors", "rules", "strategies"}
 """Folders of pages that are written from the code, whose lists alone are in the navigation."""
 PLAIN_FILES = ["reference/public-api.txt"]
 """What the navigation lists besides pages."""

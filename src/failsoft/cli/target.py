@@ -22,6 +22,7 @@ from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.files import read_regular
 from failsoft.framework.settings import Settings
 from failsoft.framework.text import bounded, printable
+from failsoft.rules import Silences
 from failsoft.server.sources import ToolSource, find_toolsets, not_set_up
 
 if TYPE_CHECKING:
@@ -34,9 +35,9 @@ T = TypeVar("T")
 _ANSWERS_WITHIN_S = 30.0
 _CALL_WITHIN_S = 3_600.0
 _TOKEN = "FAILSOFT_TOKEN"  # noqa: S105 - the name of a variable
-_KNOWN = frozenset({"app"})
-_PROJECT_BYTES_AT_MOST = 1_000_000
+_KNOWN = frozenset({"app", "silence"})
 """The keys of `[tool.failsoft]`."""
+_PROJECT_BYTES_AT_MOST = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,23 +257,39 @@ def find_project(start: Path | None = None) -> ConfiguredProject | None:
     Raises:
         CONFIG_ERROR: Its `pyproject.toml` is not TOML, or `[tool.failsoft]` is not `app = "..."`.
     """
-    start = (start or Path.cwd()).resolve()
-    file = next((found for folder in (start, *start.parents) if (found := folder / "pyproject.toml").is_file()), None)
-    if file is None:
-        return None
-    try:
-        data = read_regular(file, _PROJECT_BYTES_AT_MOST + 1)
-        if len(data) > _PROJECT_BYTES_AT_MOST:
-            raise ConfigurationError(issue=f"{file} has more than {_PROJECT_BYTES_AT_MOST} bytes")
-        content = tomllib.loads(data.decode())
-    except (OSError, ValueError, RecursionError) as error:
-        raise ConfigurationError(issue=f"{file} cannot be read ({bounded(str(error))})") from error
+    file, content = _project_file(start)
     tools = _table(content, "tool", file)
     return (
         _project(_table(tools, "failsoft", file), _table(content, "project", file), file)
         if "failsoft" in tools
         else None
     )
+
+
+def find_silences(start: Path | None = None) -> Silences:
+    """Return the rules that the project around a folder silences, by default around the current one.
+
+    Raises:
+        CONFIG_ERROR: Its `pyproject.toml` is not TOML, a rule in it is unknown, or a reason is missing.
+    """
+    file, content = _project_file(start)
+    table = _table(_table(content, "tool", file), "failsoft", file)
+    return Silences.from_table(table.get("silence", {}), place=str(file))
+
+
+def _project_file(start: Path | None) -> tuple[Path, Mapping[str, Any]]:
+    """Return the closest `pyproject.toml` at or above a folder, and what it holds; nothing where there is none."""
+    start = (start or Path.cwd()).resolve()
+    file = next((found for folder in (start, *start.parents) if (found := folder / "pyproject.toml").is_file()), None)
+    if file is None:
+        return start / "pyproject.toml", {}
+    try:
+        data = read_regular(file, _PROJECT_BYTES_AT_MOST + 1)
+        if len(data) > _PROJECT_BYTES_AT_MOST:
+            raise ConfigurationError(issue=f"{file} has more than {_PROJECT_BYTES_AT_MOST} bytes")
+        return file, tomllib.loads(data.decode())
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigurationError(issue=f"{file} cannot be read ({bounded(str(error))})") from error
 
 
 def _table(content: Mapping[str, Any], name: str, file: Path) -> Mapping[str, Any]:
@@ -286,7 +303,8 @@ def _project(table: Mapping[str, Any], about: Mapping[str, Any], file: Path) -> 
     unknown = sorted(table.keys() - _KNOWN)
     if unknown:
         raise ConfigurationError(
-            issue=f"[tool.failsoft] in {file} has an unknown key '{bounded(unknown[0])}'", resolution="it takes app"
+            issue=f"[tool.failsoft] in {file} has an unknown key '{bounded(unknown[0])}'",
+            resolution="it takes app and silence",
         )
     app = table.get("app")
     if app is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.doors import ExitCode
@@ -26,8 +28,8 @@ def test_every_finding_is_printed_and_ends_with_1(run):
     assert (ran.code, ran.err) == (ExitCode.FAILED, "")
     found = run("lint", "library:Mute", "--json")
     assert found.code == ExitCode.FAILED
-    assert {"operation": "hum", "code": "", "rule": "description"} in [
-        {key: finding[key] for key in ("operation", "code", "rule")} for finding in found.json
+    assert {"operation": "hum", "code": "", "rule": "FS102", "name": "description"} in [
+        {key: finding[key] for key in ("operation", "code", "rule", "name")} for finding in found.json
     ]
     assert "description" in ran.out
 
@@ -38,8 +40,33 @@ def test_a_parameter_without_an_annotation_is_a_finding_and_no_failed_import(run
     ran = run("lint", "--app", "shelf_without_types", "--json")
     (found,) = ran.json
     assert (ran.code, ran.err) == (ExitCode.FAILED, "")
-    assert (found["operation"], found["rule"]) == ("look", "annotation")
+    assert (found["operation"], found["name"]) == ("look", "annotation")
     assert f"{folder / 'shelf_without_types.py'}:4" in found["text"]
+
+
+def test_a_rule_is_silenced_with_a_reason_for_one_tool_or_for_all(run, folder):
+    project = folder / "pyproject.toml"
+    for key, code in (
+        ("description", ExitCode.OK),
+        ("FS102", ExitCode.OK),
+        ("description:hum", ExitCode.OK),
+        ("description:sing", ExitCode.FAILED),
+        ("title:hum", ExitCode.FAILED),
+    ):
+        project.write_text(f'[tool.failsoft.silence]\n"{key}" = "it hums"\n')
+        assert (key, run("lint", "library:Mute").code) == (key, code)
+    shown = Path(__file__).parents[3] / "docs" / "examples" / "silence.toml"
+    project.write_text(shown.read_text())
+    assert run("lint", "library:Mute").code == ExitCode.OK
+
+
+@pytest.mark.parametrize("line", ['"descriptoin" = "it hums"', '"description" = " "', '"description" = true'])
+def test_a_silence_of_no_rule_or_without_a_reason_is_a_configuration_error(run, folder, line):
+    (folder / "pyproject.toml").write_text(f"[tool.failsoft.silence]\n{line}\n")
+    ran = run("lint", "library:Mute")
+    assert (ran.code, ran.out) == (ExitCode.CONFIGURATION, "")
+    assert ran.err.startswith("CONFIG_ERROR: ")
+    assert "desc" in ran.err
 
 
 @pytest.mark.parametrize("target", ["dosc", "library:Nobody", "nowhere:Library", "library:number"])

@@ -1,4 +1,4 @@
-"""`failsoft codes` and `failsoft explain`: the error codes and what they mean."""
+"""`failsoft codes`, `failsoft rules` and `failsoft explain`: error codes and rules, and what they mean."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from failsoft.cli.screen import Screen
 from failsoft.framework.errors import NotFound, ToolError
 from failsoft.framework.errors.catalogue import entries, index_of, lookup, render_page, summary
 from failsoft.framework.text import bounded
+from failsoft.rules import RULES, find_rule, index_of_rules, page_of_rule
 
 _ERROR_ID = re.compile("[0-9a-f]{16}")
 _FRAMEWORK = ("failsoft.framework.", "failsoft.recovery.")
@@ -65,28 +66,60 @@ def codes(
     screen.rows(("code", *facts, "meaning"), rows)
 
 
+def rules(
+    *,
+    output: Annotated[Format, typer.Option("--format", "-f", help="The output format.")] = Format.table,
+) -> None:
+    """List the rules for tools and their answers.
+
+    `failsoft lint` checks the static ones without running a handler, `failsoft probe` the others in the answers of a
+    server. Markdown is the index page of the documentation.
+
+    Examples:
+      failsoft rules
+      failsoft rules --format json
+    """
+    screen = Screen()
+    facts = ("rule", "name", "half", "severity", "summary")
+    rows = [(rule.number, rule.name, rule.half, rule.severity, rule.summary) for rule in RULES]
+    if output is Format.json:
+        screen.json([dict(zip(facts, row, strict=True)) for row in rows])
+    elif output is Format.markdown:
+        screen.text(index_of_rules().rstrip("\n"))
+    else:
+        screen.rows(facts, rows)
+
+
 def _complete_codes(incomplete: str) -> list[str]:
-    """Return the error codes with this prefix, ignoring case."""
-    return beginning(incomplete.upper(), _known_codes())
+    """Return the error codes, and the numbers and names of rules, with this prefix, ignoring case."""
+    numbers, names = [rule.number for rule in RULES], [rule.name for rule in RULES]
+    return beginning(incomplete.upper(), [*_known_codes(), *numbers]) + beginning(incomplete.lower(), names)
 
 
 def explain(
     code: Annotated[
-        str, typer.Argument(metavar="CODE", help="The code, for example DOC_NOT_FOUND.", autocompletion=_complete_codes)
+        str,
+        typer.Argument(
+            metavar="CODE",
+            help="The code, for example DOC_NOT_FOUND, or a rule, for example FS001 or protocol-error.",
+            autocompletion=_complete_codes,
+        ),
     ],
     toolsets: Toolsets = None,
     *,
     app: App = None,
 ) -> None:
-    """Explain an error code: when it is raised, and what the caller and the operator can do.
+    """Explain an error code or a rule: when it is raised, and what the caller and the operator can do.
 
     The text is that of the documentation. For the codes of your own application, pass --app.
 
     Examples:
       failsoft explain DOC_NOT_FOUND
+      failsoft explain leaks-path
       failsoft explain BOOK_NOT_FOUND --app library
     """
-    Screen().markdown(render_page(_find_code(code, toolsets or (), app)))
+    rule = find_rule(code)
+    Screen().markdown(page_of_rule(rule) if rule is not None else render_page(_find_code(code, toolsets or (), app)))
 
 
 def _entry(kind: type[ToolError]) -> dict[str, Any]:
@@ -174,5 +207,6 @@ def _find_code(code: str, toolsets: Sequence[str], app: str | None) -> type[Tool
             hint = f"failsoft find {code} --log FILE"
             raise NotFound(message=f"'{code}' is an error id, and no error code.", operator_hint=hint)
         listing = "failsoft codes"
-        raise missing(kind="error code", name=code, known=list(known), command="failsoft explain {}", listing=listing)
+        names = [*known, *(rule.name for rule in RULES)]
+        raise missing(kind="error code or rule", name=code, known=names, command="failsoft explain {}", listing=listing)
     return found

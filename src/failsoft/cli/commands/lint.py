@@ -12,11 +12,11 @@ import typer
 from failsoft.cli.errors import ExitCode, usage
 from failsoft.cli.options import App, Root, Token, Toolsets, Url
 from failsoft.cli.screen import Screen, divert_output
-from failsoft.cli.target import Target
+from failsoft.cli.target import Target, find_silences
 from failsoft.framework.arguments.signature import ParameterWithoutType
 from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.lint import LintFinding, description_faults, lint_descriptions, lint_toolbox
+from failsoft.rules.lint import LintFinding, description_faults, lint_descriptions, lint_toolbox
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -48,22 +48,28 @@ def lint(
     docstring sections, a description for each parameter, complete annotations. For a server given by --url, check its
     descriptions, schemas and the refusals of its read-only tools. The exit code is 1 if there are findings.
 
+    `failsoft rules` lists the rules; `[tool.failsoft.silence]` in pyproject.toml silences one: "NAME" or "NAME:TOOL",
+    with the reason.
+
     Examples:
       failsoft lint docs
       failsoft lint --app library --strict
       failsoft lint --url http://127.0.0.1:8321
     """
     target = Target(toolsets or (), app, url=url, token=token, root=root, command="failsoft lint {}")
-    names, findings = target.ask(partial(_remote, strict=strict)) if url is not None else _local(target, strict=strict)
+    silences = find_silences()
+    names, found = target.ask(partial(_remote, strict=strict)) if url is not None else _local(target, strict=strict)
+    findings = [finding for finding in found if silences.reason(finding.name, finding.operation) is None]
+    silenced = f", {len(found) - len(findings)} silenced" if len(found) > len(findings) else ""
     screen = Screen()
     if as_json:
-        screen.json([dataclasses.asdict(finding) for finding in findings])
+        screen.json([{"rule": finding.rule, **dataclasses.asdict(finding)} for finding in findings])
     elif findings:
-        rows = [(item.operation, item.code, item.rule, item.text) for item in findings]
-        screen.rows(("operation", "code", "rule", "finding"), rows)
-        screen.text(f"Findings: {len(findings)}.")
+        rows = [(item.operation, item.code, item.rule, item.name, item.text) for item in findings]
+        screen.rows(("operation", "code", "rule", "name", "finding"), rows)
+        screen.text(f"Findings: {len(findings)}{silenced}.")
     else:
-        screen.text(f"No findings. Checked: {', '.join(names)}.")
+        screen.text(f"No findings{silenced}. Checked: {', '.join(names)}.")
     if findings:
         raise typer.Exit(ExitCode.FAILED)
 
@@ -124,13 +130,13 @@ def _properties(tool: Tool) -> Mapping[str, Any]:
 
 def _refused(answer: Mapping[str, Any], names: list[str], *, is_error: bool) -> Iterator[tuple[str, str]]:
     if not is_error:
-        yield "unknown_argument", "an argument that it does not have is ignored instead of refused"
+        yield "unknown-argument", "an argument that it does not have is ignored instead of refused"
         return
     if not _code(answer):
         yield "code", "a refused call has no error code in its structured content"
     step = (answer.get("error") if isinstance(answer.get("error"), Mapping) else answer).get("next_step")  # type: ignore[union-attr]  # a mapping either way
     if isinstance(step, Mapping) and step.get("tool") not in names:
-        yield "next_step", f"names the tool '{step.get('tool')}', which this server does not have"
+        yield "next-step", f"names the tool '{step.get('tool')}', which this server does not have"
 
 
 def _code(answer: Mapping[str, Any]) -> str:

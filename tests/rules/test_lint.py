@@ -100,7 +100,7 @@ def test_an_operation_without_a_docstring_is_found() -> None:
         @operation()
         async def take(self) -> None: ...
 
-    assert [finding.rule for finding in lint_toolbox(Silent(runtime=quiet_runtime()).toolbox)] == ["description"]
+    assert [finding.name for finding in lint_toolbox(Silent(runtime=quiet_runtime()).toolbox)] == ["description"]
 
 
 def test_a_look_that_needs_what_the_write_does_not_have_is_found() -> None:
@@ -120,7 +120,7 @@ def test_a_look_that_needs_what_the_write_does_not_have_is_found() -> None:
             """Return an order."""
 
     found = lint_toolbox(Orders(runtime=quiet_runtime()).toolbox)
-    assert [(finding.operation, finding.rule) for finding in found] == [("place", "verify_with")]
+    assert [(finding.operation, finding.name) for finding in found] == [("place", "verify-with")]
 
 
 def test_a_consent_that_is_never_asked_for_is_found() -> None:
@@ -141,7 +141,7 @@ def test_a_consent_that_is_never_asked_for_is_found() -> None:
             return title
 
     found = lint_toolbox(Books(runtime=quiet_runtime()).toolbox)
-    assert [(finding.operation, finding.rule) for finding in found] == [("find", "confirm"), ("add", "confirm")]
+    assert [(finding.operation, finding.name) for finding in found] == [("find", "confirm"), ("add", "confirm")]
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +158,7 @@ def failing(tool: Varied, error: ToolError, name: str = "search", *, ran: bool =
 
 
 def rules(tool: Varied, failure: Failure) -> set[str]:
-    return {finding.rule for finding in lint_failure(failure, tool.toolbox)}
+    return {finding.name for finding in lint_failure(failure, tool.toolbox)}
 
 
 @pytest.mark.parametrize(
@@ -195,10 +195,10 @@ def test_paths_are_found_where_they_are_not_withheld() -> None:
     [
         ({"message": "The thing is not here. " + "x" * 2_000}, "length"),
         ({"message": "The thing is\u200b not here. Call `search` again."}, "control"),
-        ({"next_step": NextStep("nothing", {})}, "next_step"),
-        ({"next_step": NextStep("search", {})}, "next_step"),
-        ({"next_step": NextStep("search", {"query": 5})}, "next_step"),
-        ({"message": "The thing is not here.", "violations": (FAULT,)}, "way_out"),
+        ({"next_step": NextStep("nothing", {})}, "next-step"),
+        ({"next_step": NextStep("search", {})}, "next-step"),
+        ({"next_step": NextStep("search", {"query": 5})}, "next-step"),
+        ({"message": "The thing is not here.", "violations": (FAULT,)}, "way-out"),
     ],
 )
 def test_what_a_caller_cannot_act_on_is_found(tool: Varied, changes: dict[str, Any], rule: str) -> None:
@@ -230,7 +230,7 @@ def test_a_step_back_into_a_change_is_found(tool: Varied) -> None:
     good = failing(tool, RateLimited(), "wipe")
     assert good.next_step is not None
     assert rules(tool, good) == set()
-    assert "next_step" in rules(tool, replace(good, next_step=NextStep("wipe", {})))
+    assert "next-step" in rules(tool, replace(good, next_step=NextStep("wipe", {})))
 
 
 def test_the_same_finding_comes_once(tool: Varied) -> None:

@@ -19,6 +19,7 @@ from failsoft.framework.call.explain import explain
 from failsoft.framework.errors import InvalidArgument, ToolError
 from failsoft.framework.errors.catalogue import entries
 from failsoft.framework.text import PYTHON_SECTION, quoted
+from failsoft.rules.catalogue import by_name
 
 WORDS_AT_MOST = 60
 """Maximum number of words of a tool's description, which is part of every conversation."""
@@ -91,12 +92,24 @@ _WAIT = re.compile(r"[Cc]all `(?P<tool>[^`]+)` again in \d+(?:\.\d+)? seconds?")
 
 @dataclass(frozen=True, slots=True)
 class LintFinding:
-    """One rule that one failure breaks."""
+    """One rule that one failure breaks.
+
+    Args:
+        operation: The tool; empty for the whole toolset.
+        code: The code of the failure, if it is one.
+        name: The rule's name.
+        text: What is wrong.
+    """
 
     operation: str
     code: str
-    rule: str
+    name: str
     text: str
+
+    @property
+    def rule(self) -> str:
+        """The number of the rule."""
+        return by_name(self.name).number
 
 
 def lint_failure(failure: Failure, toolbox: Toolbox) -> list[LintFinding]:
@@ -126,7 +139,7 @@ def lint_toolbox(toolbox: Toolbox) -> list[LintFinding]:
             findings.append(LintFinding(bound.name, "", "confirm", text))
         if lacking := _lacking(bound, toolbox):
             text = f"verify_with='{bound.verify_with}' needs '{lacking}', which a call of this operation does not have"
-            findings.append(LintFinding(bound.name, "", "verify_with", text))
+            findings.append(LintFinding(bound.name, "", "verify-with", text))
         for failure in (*_refusals(bound, scope), *_catalogue_failures(bound, scope)):
             findings += lint_failure(failure, toolbox)
     return list(dict.fromkeys(findings))
@@ -188,19 +201,19 @@ def _wording(failure: Failure, served: Sequence[str]) -> Iterator[tuple[str, str
 def _next_step(failure: Failure, toolbox: Toolbox) -> Iterator[tuple[str, str]]:
     step = failure.next_step
     if failure.dropped_step:
-        yield "next_step", f"the next step that the error brought was dropped: {failure.dropped_step}"
+        yield "next-step", f"the next step that the error brought was dropped: {failure.dropped_step}"
     if step is None:
         return
     bound = toolbox.find(step.tool)
     if bound is None:
-        yield "next_step", f"names the tool '{step.tool}', which this server does not have"
+        yield "next-step", f"names the tool '{step.tool}', which this server does not have"
         return
     try:
         bound.arguments.validate(step.arguments)
     except InvalidArgument as error:
-        yield "next_step", f"its arguments do not validate: {error.message}"
+        yield "next-step", f"its arguments do not validate: {error.message}"
     if failure.retry.when != failure.exception.retry and not bound.read_only:
-        yield "next_step", f"'{step.tool}' changes something, and it is unknown whether that was done already"
+        yield "next-step", f"'{step.tool}' changes something, and it is unknown whether that was done already"
 
 
 def _way_out(failure: Failure, toolbox: Toolbox) -> Iterator[tuple[str, str]]:
@@ -213,7 +226,7 @@ def _way_out(failure: Failure, toolbox: Toolbox) -> Iterator[tuple[str, str]]:
         return
     names_tool = any(f"`{name}`" in failure.message for name in toolbox.names)
     if failure.retry.when == "after_fix" and failure.violations and not names_tool:
-        yield "way_out", "a corrected call helps, and the message names no tool of this server"
+        yield "way-out", "a corrected call helps, and the message names no tool of this server"
     names_who = failure.error_id in failure.message or failure.exception.actor == "caller"
     if failure.retry.when == "never" and not names_tool and not names_who:
         yield "who", "nothing here helps, and the message does not say who has to act, with the error id"

@@ -76,6 +76,21 @@ class Settings(EnvironmentSettings):
         allow_inf_nan=False,
         description="Limit of a call in seconds where its operation names none; 0: no limit.",
     )
+    job_inline_s: float = Field(
+        default=2.0, ge=0, le=60, description="Seconds in which a call of a job operation is answered in place."
+    )
+    job_keep_s: float = Field(
+        default=86_400.0, gt=0, le=31_536_000, description="Seconds that an ended job and its answer are kept."
+    )
+    job_timeout_s: float = Field(
+        default=3_600.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="Limit of a job in seconds where its operation names none; 0: no limit.",
+    )
+    job_processes: int = Field(
+        default=4, ge=0, le=1_000, description="Processes of each server for jobs; 0: they run in the server's own."
+    )
     slow_call_s: float = Field(default=5.0, gt=0, description="Calls that take longer, in seconds, are logged as slow.")
     max_threads: int = Field(
         default=32,

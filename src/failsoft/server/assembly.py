@@ -23,6 +23,7 @@ from failsoft.framework.errors.meanings import edits_between
 from failsoft.framework.normalize import THIRD_PARTIES
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.settings import Settings
+from failsoft.jobs.toolset import with_jobs
 from failsoft.server.lifecycle import Lifecycle
 from failsoft.server.protocol.asking import Asking
 from failsoft.server.protocol.tools import ToolProtocol
@@ -52,7 +53,8 @@ def assemble(
     tools: Tools, *, name: str | None = None, version: str | None = None, instructions: str | None = None
 ) -> Assembly:
     """Return a server for these tools; the arguments and errors are those of `mcp_server`."""
-    made = tuple(as_tools(tools))
+    given = tuple(as_tools(tools))
+    made = with_jobs(given)
     toolbox = Toolbox(made)
     settings = made[0].runtime.settings
     for tool in made:
@@ -66,10 +68,10 @@ def assemble(
     THIRD_PARTIES.load()  # imports third-party packages now and not during the first failing call
     lifecycle = Lifecycle(made, shutdown_limit_s=_SHUTDOWN_LIMIT_S)
     protocol = ToolProtocol(toolbox, lifecycle, settings)
-    name = server_name(made, name)
+    name = server_name(given, name)
     for tool in made:
         tool.server_name = name
-    version = version or _version_of(made)
+    version = version or _version_of(given)
     server = protocol.server(name, version=version, instructions=instructions or _introduced(made))
     return Assembly(name, version, made, toolbox, lifecycle, settings, server, protocol.asking)
 

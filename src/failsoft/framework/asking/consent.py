@@ -47,7 +47,12 @@ def consent_from(call: Call, answer: Answer | None) -> RecoveryReceipt:
     call.bound.metrics.recovery(ASK_PERSON, "skipped" if answer is None else "recovered" if is_given else "failed")
     if not is_given:
         raise _not_allowed(call.operation, answer, call.bound.settings.ask_timeout_s)
-    return RecoveryReceipt(ASK_PERSON, f"A person allowed this call of {named(call.operation)}", 0, {}, rule="confirm")
+    return consent_receipt(call.operation)
+
+
+def consent_receipt(tool: str) -> RecoveryReceipt:
+    """Return the receipt of a consent to a call of a tool."""
+    return RecoveryReceipt(ASK_PERSON, f"A person allowed this call of {named(tool)}", 0, {}, rule="confirm")
 
 
 def gives_consent(answer: Answer) -> bool:

@@ -170,6 +170,8 @@ class CallScope:
         toolbox: The tools that are served together with this one.
         max_response_bytes: Above this the response becomes RESULT_TOO_LARGE; None leaves it unencoded until needed.
         ended_by_server: Called when the call is cancelled; returns the error to respond with if the server ended it.
+        sends_key: Whether the caller itself could send the idempotency key in `meta` again.
+        consent: What a person has consented to before the call was made, see `consent_to`; empty without a consent.
         cancels: Called when a keyed call is cancelled; returns whether its caller requested that, as opposed to a lost
             connection.
 
@@ -187,6 +189,8 @@ class CallScope:
     toolbox: Toolbox | None = None
     max_response_bytes: int | None = None
     ended_by_server: Callable[[], ToolError | None] | None = None
+    sends_key: bool = True
+    consent: str = ""
     cancels: Callable[[], bool] = _always
     left_running: tuple[asyncio.Task[Any], ...] = field(default=(), init=False)
 
@@ -213,6 +217,7 @@ class CallTold:
         failed_reference: The argument whose look-up found nothing.
         governance: Session, role and plan, once the toolset has determined them.
         audit_facts: The facts passed to `audit`.
+        sends_key: Whether the caller itself could send the idempotency key in `meta` again.
         consent: What a person who was asked has consented to; empty without a consent.
     """
 

@@ -84,6 +84,7 @@ class BoundOperation(Generic[P, R_co]):
         self.open_world = declaration.open_world
         may_destroy = self.destructive or (self.destructive is None and not self.read_only)
         self.needs_consent = declaration.confirm is True or bool(declaration.confirm and may_destroy)
+        self.job = declaration.job
         self.verify_with = tool.verifier_of(declaration)
         self.function = declaration.function
         self.is_async = declaration.is_async
@@ -155,6 +156,12 @@ class BoundOperation(Generic[P, R_co]):
         if self.settings.output_schema == "full":
             return self.wire.answer_schema(self.result.schema)
         return self.wire.short_schema() if self.settings.output_schema == "short" else None
+
+    @property
+    def default_timeout_s(self) -> float | None:
+        """The limit of a call where neither code nor recovery file set one, in seconds; None for no limit."""
+        settings = self.settings
+        return (settings.job_timeout_s if self.job else settings.default_timeout_s) or None
 
     @property
     def annotations(self) -> dict[str, bool]:
@@ -229,7 +236,7 @@ class BoundOperation(Generic[P, R_co]):
         elif own:
             raise ConfigurationError(issue=f"'{self.name}' has recovery strategies, and its runtime no RecoveryManager")
         if tool.runtime.configuration is None:
-            return engine, self.declaration.timeout or self.settings.default_timeout_s or None
+            return engine, self.declaration.timeout or self.default_timeout_s
         return tool.runtime.configuration.applied(self, engine)
 
     def _recovery_by(self, engine: RecoveryEngine, timeout_s: float | None) -> Recovery:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from failsoft.framework.answer.candidates import FailedReference
 from failsoft.framework.arguments.marks import NameKind, Parameter, under_own_names
 from failsoft.framework.arguments.wording import unresolved
-from failsoft.framework.asking.consent import consent_to, require_consent
+from failsoft.framework.asking.consent import consent_receipt, consent_to, require_consent
 from failsoft.framework.call import CallContext
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Proceed, Step
@@ -108,7 +108,8 @@ def confirm(checks: Sequence[Check]) -> Step:
         await run_checks(checks, call)
         if call.read_only and call.bound.declaration.confirm is not True:
             return await proceed(call)
-        receipt = await require_consent(call)
+        is_given = call.scope.consent == to_arguments
+        receipt = consent_receipt(call.operation) if is_given else await require_consent(call)
         call.tell(consent=to_arguments)
         value = await proceed(call)
         call.recovered(replace(receipt, attempts=call.attempt))

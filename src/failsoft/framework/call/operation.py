@@ -38,16 +38,11 @@ if TYPE_CHECKING:
     from failsoft.framework.call.chain import PlacedStrategy, RecoveryStrategy
     from failsoft.framework.call.toolset import BaseTool
 
-
 P = ParamSpec("P", default=...)
 R_co = TypeVar("R_co", covariant=True, default=Any)
 """The return value of the handler; for an async one, the coroutine."""
-
-
 CONTEXTS = (Call, CallContext)
 """The classes of a handler's parameter that gets the call."""
-
-
 Interface: TypeAlias = "tuple[Arguments, Result, tuple[Parameter, ...], str | None]"
 """The arguments that callers give, the result, the handler's parameters that are arguments (none with a JSON Schema of
 the author's and `**arguments`), and the parameter that gets the `CallContext`."""
@@ -73,6 +68,7 @@ class Options(OfferOptions, total=False):
     verify_with: str | None
     recovery: Sequence[RecoveryStrategy | PlacedStrategy] | None
     confirm: bool | Literal["when destructive"]
+    job: bool | Literal["required"]
 
 
 class Operation(Generic[P, R_co]):
@@ -106,6 +102,7 @@ class Operation(Generic[P, R_co]):
         self.timeout = options.get("timeout")
         self.recovery = options.get("recovery")
         self.confirm = options.get("confirm", False)
+        self.job = options.get("job", False)
         self.input_schema = input_schema
         self.is_async = inspect.iscoroutinefunction(function)
         self.checks: list[Callable[..., Any]] = []
@@ -124,6 +121,8 @@ class Operation(Generic[P, R_co]):
             problem = f"timeout is a number of seconds above 0, not {timeout!r}{meant}"
         elif self.confirm not in (False, True, "when destructive"):
             problem = f"confirm is True, False or 'when destructive', not {self.confirm!r}"
+        elif self.job not in (False, True, "required"):
+            problem = f"job is True, False or 'required', not {self.job!r}"
         elif self.effects and self.read_only:
             problem = "it is read_only, so it has no effects to mark; remove effects=True"
         if problem:
@@ -327,6 +326,7 @@ def operation(
               can be asked, fails with APPROVAL_REQUIRED. `"when destructive"`: only of operations that say
               `destructive=True`, or neither that nor `read_only`, unless a check sets `call.read_only`. The outcome of
               an earlier call, by its key or from a cache, is given without a question.
+            - `job`: A call longer than FAILSOFT_JOB_INLINE_S gets a `job_id` and runs on; `"required"`: every call.
 
     Raises:
         TypeError: There is no such option, the name is not allowed in MCP, the time-out is not above 0, or `effects`

@@ -221,7 +221,7 @@ def is_repeatable_by_caller(call: Call) -> bool:
 
     With an idempotency key a repetition does nothing twice; one that got an earlier outcome would only get it again.
     """
-    return call.idempotent or (call.idempotency_key is not None and not call.told.is_replayed)
+    return call.idempotent or (call.idempotency_key is not None and not call.told.is_replayed and call.scope.sends_key)
 
 
 def retry_of(error: ToolError, *, forbids_repeat: bool) -> RetryAdvice:

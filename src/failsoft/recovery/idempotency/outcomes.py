@@ -66,8 +66,14 @@ def outcome_text(value: Any, call: Call) -> str:
 
 def error_text(error: ToolError, effect: Effect, call: Call) -> str:
     """Return an error with its effect and the facts of its call as JSON text."""
+    about = {"effect": effect, "attempts": call.attempt, "warnings": call.told.warnings, "at": utc_timestamp()}
+    return dumps({"error": error_facts(error), **about})
+
+
+def error_facts(error: ToolError) -> dict[str, Any]:
+    """Return an error as JSON values, from which `error_from` makes it again."""
     step = error.next_step
-    facts = {
+    return {
         "code": error.code,
         "own": {name: vars(error)[name] for name in OF_A_CATEGORY if name in vars(error)},
         "message": error.message,
@@ -81,8 +87,6 @@ def error_text(error: ToolError, effect: Effect, call: Call) -> str:
             {field.name: getattr(fault, field.name) for field in fields(Violation)} for fault in error.violations
         ],
     }
-    about = {"effect": effect, "attempts": call.attempt, "warnings": call.told.warnings, "at": utc_timestamp()}
-    return dumps({"error": facts, **about})
 
 
 def read_outcome(text: str, result: Result) -> Outcome:
@@ -94,7 +98,7 @@ def read_outcome(text: str, result: Result) -> Outcome:
     kept: Mapping[str, Any] = from_json(text)
     warnings, attempts, at = tuple(kept["warnings"]), int(kept["attempts"]), str(kept.get("at", ""))
     if "error" in kept:
-        error = _error(kept["error"], kept["effect"])
+        error = error_from(kept["error"], kept["effect"])
         return Outcome(error=error, attempts=attempts, effect=kept["effect"], warnings=warnings, at=at)
     return Outcome(
         value=_unpacked(kept["value"], result, is_unchanged=kept.get("schema") == result.digest),
@@ -121,11 +125,12 @@ def _packed(value: Any, result: Result) -> str:
     if not any(map(is_block, items)):
         return f'{{"data":{dumps(value)}}}'
     return dumps(
-        {"items": [{"block": _dumped(item)} if is_block(item) else {"data": json_safe(item)} for item in items]}
+        {"items": [{"block": dumped_block(item)} if is_block(item) else {"data": json_safe(item)} for item in items]}
     )
 
 
-def _dumped(block: BaseModel) -> Any:
+def dumped_block(block: BaseModel) -> Any:
+    """Return a content block as JSON values."""
     return block.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
@@ -135,7 +140,7 @@ def _unpacked(packed: Mapping[str, Any], result: Result, *, is_unchanged: bool) 
     if "whole" in packed:
         return result.restored(packed["whole"], is_unchanged=is_unchanged)
     if "items" in packed:
-        items = [_block(item["block"]) if "block" in item else item["data"] for item in packed["items"]]
+        items = [block_from(item["block"]) if "block" in item else item["data"] for item in packed["items"]]
         return items if is_unchanged else result.conform(items)
     if not is_unchanged:
         return result.converted(packed["data"])
@@ -145,13 +150,13 @@ def _unpacked(packed: Mapping[str, Any], result: Result, *, is_unchanged: bool) 
         return packed["data"]  # the type cannot be parsed from its own JSON; the answer on the wire is the same
 
 
-def _block(dumped: Any) -> Any:
+def block_from(dumped: Any) -> Any:
     """Return a content block; the SDK is installed, since the block was made with its types."""
     union: Any = importlib.import_module("mcp_types").ContentBlock
     return TypeAdapter[Any](union).validate_python(dumped)
 
 
-def _error(facts: Mapping[str, Any], effect: Effect) -> ToolError:
+def error_from(facts: Mapping[str, Any], effect: Effect) -> ToolError:
     """Return the error of a code, or SYSTEM_ERROR with its message if the code is unknown here."""
     kind = registry.get(facts["code"], ToolSystemError)
     given = {name: value for name, value in facts["fields"].items() if name in kind.fields}

@@ -30,6 +30,7 @@ from failsoft.framework.settings import Settings
 from failsoft.framework.state.store import LocalState
 from failsoft.framework.text import bounded, quoted
 from failsoft.framework.threads import on_behalf_of
+from failsoft.jobs.toolset import jobs_of
 from failsoft.server import telemetry
 from failsoft.server.lifecycle import ADMITTED, Lifecycle
 from failsoft.server.protocol.asking import Asking, Resumed
@@ -66,6 +67,7 @@ class ToolProtocol:
         self._settings = settings
         self._max_response_bytes = settings.max_response_bytes
         self._places = CallPlaces(settings)
+        self._jobs = jobs_of(toolbox.tools)
         state = toolbox.tools[0].runtime.state if toolbox.tools else LocalState()
         self.asking = Asking(state, settings, toolbox, asks_for_others=self.asks_for_others)
         self._schemas = {bound.name: bound.input_schema for bound in toolbox}
@@ -145,7 +147,9 @@ class ToolProtocol:
             if params is not None and refused is None:
                 scope, failed = await self._resumed(scope, params)
             if failed is None:
-                response: ToolResponse[Any] = await bound.call(arguments, scope)
+                jobs = self._jobs if bound.job else None
+                calling = bound.call(arguments, scope) if jobs is None else jobs.desk.call(bound, arguments, scope)
+                response: ToolResponse[Any] = await calling
             else:
                 response = await answer_failure(bound, failed, arguments, scope)
             telemetry.describe_call(response)
@@ -277,6 +281,7 @@ class ToolProtocol:
             principal=principal_of(ctx),
             ask=self.asking.way(ctx) if ctx.method == "tools/call" else None,
             meta=ctx.meta or {},
+            sends_key=True,
             report_progress=progress,
             toolbox=self._toolbox,
             max_response_bytes=self._max_response_bytes,

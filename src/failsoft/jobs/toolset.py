@@ -1,0 +1,171 @@
+"""The tools that follow jobs, on every server with an operation that declares `job`: get, cancel, list."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from failsoft.framework.call import CallContext
+from failsoft.framework.call.bound import Toolbox
+from failsoft.framework.call.operation import operation
+from failsoft.framework.call.toolset import BaseTool
+from failsoft.framework.errors import ToolError
+from failsoft.framework.safe.author_reports import logger
+from failsoft.jobs.answers import structured
+from failsoft.jobs.desk import JobDesk, handle
+from failsoft.jobs.engine import Engine, JobBook
+from failsoft.jobs.errors import JobNotFound
+from failsoft.jobs.here import InProcess
+from failsoft.jobs.record import Job
+
+_WAIT_AT_MOST_S = 60.0
+_ASKED_AT_MOST = 10_000
+_LISTED_AT_MOST = 50
+_LOOK_EVERY_S = 5.0
+_LOOK_SHARE = 0.01
+"""The share of the time that looking for orphans may take."""
+
+JobId = Annotated[str, Field(description="As the call that began the job answered it.", max_length=100)]
+
+
+class Jobs(BaseTool):
+    """Work that runs on after its call was answered: look at it, wait for it, end it."""
+
+    name = "jobs"
+
+    def __init__(self, tools: Sequence[BaseTool]) -> None:
+        super().__init__(runtime=tools[0].runtime)
+        self.roots: Sequence[Path] = tuple(dict.fromkeys(root for tool in tools for root in tool.roots))
+        self.toolbox_of_server = Toolbox(tools)
+        self._desk: JobDesk | None = None
+        self._looking: asyncio.Task[None] | None = None
+        self._asked: OrderedDict[str, tuple[str, int]] = OrderedDict()
+        """By job, what it was like when it was last asked for, and how often that was answered."""
+
+    @property
+    def desk(self) -> JobDesk:
+        """Begins jobs; made when the first one is, since the store is named with the server."""
+        if self._desk is None:
+            settings = self.runtime.settings
+            book = JobBook(self.runtime.state.records(self), settings.job_keep_s)
+            self._desk = JobDesk(book, self._engine(book), settings.job_inline_s)
+        return self._desk
+
+    def _engine(self, book: JobBook) -> Engine:
+        return InProcess(book, self.toolbox_of_server)
+
+    async def startup(self) -> None:
+        """Look for jobs that nobody runs, at once and then as long as the server runs."""
+        self._looking = asyncio.create_task(self._start_orphans())
+
+    async def shutdown(self) -> None:
+        """Give back the jobs that have not ended."""
+        if self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
+        if self._desk is not None:
+            await self._desk.engine.close()
+            self._desk = None
+
+    @operation(read_only=True, open_world=False, timeout=_WAIT_AT_MOST_S + 15.0, title="Get a job")
+    async def get_job(
+        self,
+        job_id: JobId,
+        call: CallContext,
+        wait_s: Annotated[
+            float, Field(ge=0, le=_WAIT_AT_MOST_S, description="Seconds to wait for its end before answering.")
+        ] = 0.0,
+    ) -> dict[str, Any]:
+        """Look at a job: its state, status and progress, and once it has ended its `result`."""
+        job = await self._own(job_id, call)
+        if wait_s and not job.has_ended:
+            waited = await self.desk.engine.attach(job_id, wait_s, lambda job: _report(job, call))
+            job = await self._own(job_id, call) if waited is None else waited
+        if not job.has_ended:
+            return handle(job, wait_s=self._advice(job, wait_s))
+        self._asked.pop(job_id, None)
+        answer = await self.desk.engine.result(job_id)
+        return {**handle(job), **({} if answer is None else {"result": structured(answer)})}
+
+    @operation(destructive=True, idempotent=True, open_world=False, title="Cancel a job")
+    async def cancel_job(self, job_id: JobId, call: CallContext) -> dict[str, Any]:
+        """End a job. What has begun to change something runs to its end, and its result says so."""
+        await self._own(job_id, call)
+        job = await self.desk.engine.cancel(job_id)
+        if job is not None and not job.has_ended:  # most runners end it at once
+            job = await self.desk.engine.attach(job_id, 2.0)
+        if job is None:
+            raise _not_found()
+        return handle(job)
+
+    @operation(read_only=True, open_world=False, title="List jobs")
+    async def list_jobs(
+        self,
+        call: CallContext,
+        state: Annotated[
+            Literal["working", "input_required", "completed", "failed", "cancelled"] | None,
+            Field(description="Only jobs in this state."),
+        ] = None,
+    ) -> dict[str, Any]:
+        """List your jobs, the newest first."""
+        jobs = [job for job in await self.desk.book.of(call.principal) if state in (None, job.state)]
+        listed = [
+            {**handle(job), "operation": job.operation, "created_at": job.created_at} for job in jobs[:_LISTED_AT_MOST]
+        ]
+        for entry in listed:
+            entry.pop("next", None)
+        return {"jobs": listed, "total": len(jobs)}
+
+    async def _own(self, job_id: str, call: CallContext) -> Job:
+        job = await self.desk.book.read(job_id)
+        if job is None or job.caller != call.principal:
+            raise _not_found()
+        return job
+
+    def _advice(self, job: Job, wait_s: float) -> float:
+        """Return the wait to advise: twice that of the last answer without news, at most a minute."""
+        seen = f"{job.done} {job.status}"
+        last, times = self._asked.pop(job.id, (seen, 0))
+        times = times + 1 if last == seen else 1
+        self._asked[job.id] = (seen, times)
+        if len(self._asked) > _ASKED_AT_MOST:
+            self._asked.popitem(last=False)
+        return min(_WAIT_AT_MOST_S, max(2.0 * wait_s, 5.0 * 2.0 ** (times - 1)))
+
+    async def _start_orphans(self) -> None:
+        """Start jobs that nobody runs: those of a server that has ended, and those of a process that was killed."""
+        while True:
+            began, pause_s = time.monotonic(), _LOOK_EVERY_S
+            try:
+                for job in await self.desk.book.orphans():
+                    await self.desk.engine.start(job.id)
+            except ToolError as lost:
+                logger.debug("Jobs could not be looked for: {}", lost.operator_hint or lost.message)
+            await asyncio.sleep(max(pause_s, (time.monotonic() - began) / _LOOK_SHARE))
+
+
+def with_jobs(tools: Sequence[BaseTool]) -> tuple[BaseTool, ...]:
+    """Return the toolsets of a server, with `Jobs` if an operation of theirs declares `job`."""
+    has_jobs = any(bound.job for tool in tools for bound in tool.operations.values())
+    if not has_jobs or jobs_of(tools) is not None:
+        return tuple(tools)
+    return (*tools, Jobs(tools))
+
+
+def jobs_of(tools: Sequence[BaseTool]) -> Jobs | None:
+    """Return the toolset of jobs among those of a server, or None."""
+    return next((tool for tool in tools if isinstance(tool, Jobs)), None)
+
+
+def _not_found() -> JobNotFound:
+    return JobNotFound(next_step={"tool": "list_jobs", "arguments": {}})
+
+
+async def _report(job: Job, call: CallContext) -> None:
+    await call.report_progress(job.done, job.total if job.total >= 0 else None, job.status or None)

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from failsoft.framework.settings import Settings
     from failsoft.framework.state.store import StateStore
 
-__all__ = ["default_runtime", "install"]
+__all__ = ["default_runtime", "durable_file", "install"]
+durable_file: Path | None = None
+"""The file that `install` was given last."""
 
 
 def install(*, durable: Path | None = None) -> None:
@@ -26,6 +28,8 @@ def install(*, durable: Path | None = None) -> None:
     Args:
         durable: The SQLite file of durable records where FAILSOFT_STATE_URL is not set; None keeps them in memory.
     """
+    global durable_file  # noqa: PLW0603 - processes for jobs are set up alike
+    durable_file = durable
     state = _state if durable is None else partial(_state, durable=durable)
     use_parts(Parts(metrics=_metrics, recovery=_recovery, alerts=_alerts, state=state, configuration=_configuration))
 

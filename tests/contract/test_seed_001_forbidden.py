@@ -18,7 +18,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[2] / "src/failsoft"
 ANOTHER_PROCESS = (
     SOURCE / "tools/flux/work",
-    SOURCE / "tools/flux/workers/worker.py",
+    SOURCE / "jobs/processes/worker.py",
 )
 """Code of worker processes: whatever they raise comes back to the pool, which makes a typed error of it."""
 Finding: TypeAlias = tuple[str, str]
@@ -156,9 +156,6 @@ ALLOWED: dict[str, dict[Finding, str]] = {
             "_start",
         ): "a script of its own; the toolset makes a typed error of its report",
         ("tools/workspace/policies/judging.py", "_findings"): "caught below, with every other mistake of a policy",
-        ("tools/flux/workers/fork_server.py", "ForkServer._fork"): _GONE,
-        ("tools/flux/workers/fork_server.py", "_ask"): _GONE,
-        ("tools/flux/workers/pool.py", "_exactly"): _GONE,
     },
     "returned_failures": {},
     "logged_and_forgotten": {
@@ -183,7 +180,7 @@ ALLOWED: dict[str, dict[Finding, str]] = {
         ("metrics/recorder.py", "PrometheusRecorder.observe"): _METRIC,
         ("client/stdio.py", "_end"): "the process has ended already, which is what is wanted",
         ("proxy/upstream.py", "Upstream.stop"): "the connection is given up; a new one is made for the next call",
-        ("tools/flux/workers/fork_server.py", "_fork"): "the process ends in the next line",
+        ("jobs/processes/fork_server.py", "_fork"): "the process ends in the next line",
     },
 }
 """By rule: where it may be broken, and why."""

@@ -13,9 +13,9 @@ from mcp import Client
 
 from failsoft import BaseTool, CallContext, Runtime, mcp_server, operation
 from failsoft.framework.settings import Settings
+from tests.jobs.caller import Caller
 
 pytestmark = pytest.mark.anyio
-KEY = "dev.failsoft/idempotency-key"
 
 
 class Desk(BaseTool):
@@ -25,7 +25,7 @@ class Desk(BaseTool):
         super().__init__(**options)
         self.begun: list[str] = []
         self.ended: list[str] = []
-        self.go_on = asyncio.Event()
+        self.has_begun, self.go_on = asyncio.Event(), asyncio.Event()
 
     @operation(read_only=True, job=True)
     async def look(self, name: str, call: CallContext) -> str:
@@ -39,6 +39,7 @@ class Desk(BaseTool):
     async def send(self, name: str) -> str:
         """Send something."""
         self.begun.append(name)
+        self.has_begun.set()
         if name == "bad":
             raise ValueError(name)
         await self.go_on.wait()
@@ -56,30 +57,6 @@ class Desk(BaseTool):
     async def wipe(self) -> str:
         """Wipe everything."""
         return "wiped"
-
-
-class Caller:
-    """A client of a server with jobs."""
-
-    def __init__(self, client: Client, desk: Desk) -> None:
-        self.client, self.desk = client, desk
-
-    async def answer(self, tool: str, arguments: dict[str, Any] | None = None, *, key: str = "", **more: Any) -> Any:
-        """Return the structured content of a call."""
-        meta: Any = {KEY: key} if key else None
-        return (await self.client.call_tool(tool, arguments or {}, meta=meta, **more)).structured_content
-
-    async def data(self, tool: str, arguments: dict[str, Any] | None = None, **more: Any) -> Any:
-        """Return the data of a call that succeeds."""
-        return (await self.answer(tool, arguments, **more))["data"]
-
-    async def code(self, tool: str, arguments: dict[str, Any] | None = None, **more: Any) -> str:
-        """Return the code of a call that fails."""
-        return str((await self.answer(tool, arguments, **more))["error"]["code"])
-
-    async def ended(self, job_id: str) -> Any:
-        """Return a job once it has ended."""
-        return await self.data("get_job", {"job_id": job_id, "wait_s": 20})
 
 
 @asynccontextmanager
@@ -174,8 +151,7 @@ async def test_a_job_is_cancelled_before_its_mark_and_runs_to_its_end_after_it()
             assert (await caller.ended(begun["job_id"]))["state"] == "cancelled"
         assert caller.desk.ended == []
         begun = await caller.data("send", {"name": "a"})
-        while not caller.desk.begun:
-            await asyncio.sleep(0.001)
+        await caller.desk.has_begun.wait()
         asking = asyncio.create_task(caller.data("cancel_job", {"job_id": begun["job_id"]}))
         await asyncio.sleep(0.01)
         caller.desk.go_on.set()

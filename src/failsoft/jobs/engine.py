@@ -80,6 +80,9 @@ class Engine(Protocol):
     async def result(self, job_id: str) -> Mapping[str, Any] | None:
         """Return the answer of a job that has ended, as `failsoft.jobs.answers` stores it; None without one."""
 
+    def warm_up(self) -> None:
+        """Prepare for the first job, in the background; called when the server starts."""
+
     async def close(self) -> None:
         """End or leave what runs in this process; jobs that have not ended are given back."""
 
@@ -231,6 +234,12 @@ class StoredEngine:
 
     def __init__(self, book: JobBook) -> None:
         self.book = book
+
+    def warm_up(self) -> None:
+        """See `Engine`."""
+
+    async def start(self, job_id: str) -> None:
+        """Leave the start to the servers: a process that only runs jobs has this engine."""
 
     async def attach(self, job_id: str, wait_s: float, on_news: OnNews | None = None) -> Job | None:
         """See `Engine`."""

@@ -1,8 +1,8 @@
-"""The error of jobs."""
+"""The errors of jobs."""
 
 from __future__ import annotations
 
-from failsoft.framework.errors import NotFound
+from failsoft.framework.errors import InternalError, NotFound, Public
 
 
 class JobNotFound(NotFound):
@@ -16,3 +16,17 @@ class JobNotFound(NotFound):
     code = "JOB_NOT_FOUND"
     message = "You have no job with this id."
     hints = ("Use a job_id as the call that began the job answered it",)
+
+
+class JobProcessLost(InternalError):
+    """Every process that ran the job has ended before the job did.
+
+    Raised when: the handler of a job, or what it uses, ends its process each time: it exits, crashes, or takes more
+    memory than the system gives.
+    Caller: do not begin the job again; report the error id to the user.
+    Operator: look in the log and the system's own for how the processes ended (`oom`, signals).
+    """
+
+    deaths: Public[int]
+    code = "JOB_PROCESS_LOST"
+    message = "Each of the {deaths} processes that ran this job has ended before the job did."

@@ -64,6 +64,7 @@ class Job:
         owner: The token of the runner that does the work, see `new_owner`; empty while it waits for one.
         until: When the lease of the owner ends, on the clock of the store, in seconds.
         runs: How many runners have taken it.
+        deaths: How many of them have not given it back, and were replaced.
     """
 
     id: str
@@ -85,6 +86,7 @@ class Job:
     owner: str = ""
     until: float = 0.0
     runs: int = 0
+    deaths: int = 0
 
     @classmethod
     def from_state(cls, state: State) -> Self:
@@ -148,7 +150,8 @@ def taken(state: State | None, now: float, owner: str, dead: str, at: str) -> Ch
     held = state["owner"]
     if held and held not in (owner, dead) and now < state["until"]:
         return Changed(KEPT, None)
-    kept = {**state, "owner": owner, "until": now + LEASE_S, "runs": state["runs"] + 1, "changed_at": at}
+    counts = {"runs": state["runs"] + 1, "deaths": state["deaths"] + (held not in ("", owner))}
+    kept = {**state, **counts, "owner": owner, "until": now + LEASE_S, "changed_at": at}
     return Changed(kept, kept, OPEN_S)
 
 

@@ -14,21 +14,25 @@ from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.call import META_KEY, CallScope
 from failsoft.framework.call.bound import BoundOperation, Toolbox
 from failsoft.framework.call.chain import connect
-from failsoft.framework.call.run import invoke
+from failsoft.framework.call.run import answer_failure, invoke
 from failsoft.framework.clock import loop_time
 from failsoft.framework.errors import ToolError
+from failsoft.framework.recorders import OperationMetrics
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.state.backend import State
 from failsoft.framework.text import bounded
 from failsoft.jobs.answers import stored
 from failsoft.jobs.engine import Engine, JobBook
+from failsoft.jobs.errors import JobProcessLost
 from failsoft.jobs.record import Job, JobState
 
 HEARTBEAT_S: Final = 1.0
 """How often a runner reports, in seconds: a cancellation by another process is seen within that time."""
 _NEWS_EVERY_S: Final = 0.2
 _STATUS_AT_MOST = 300
+DEATHS_AT_MOST: Final = 3
+"""How many processes a job may outlive: its handler may be what ends them."""
 
 
 async def run_job(
@@ -37,6 +41,8 @@ async def run_job(
     toolbox: Toolbox,
     job_id: str,
     owner: str,
+    *,
+    metrics: OperationMetrics | None = None,
 ) -> Job | None:
     """Run a job whose record is stored, and store its answer.
 
@@ -49,6 +55,7 @@ async def run_job(
         toolbox: The tools of the server, as in the process that began the job.
         job_id: The job.
         owner: The token of this runner, see `new_owner`: it tells others whether its process has died.
+        metrics: Counts the call; by default the metrics of its operation.
 
     Returns:
         The job as it ended; None if another runner has it, or it was given back.
@@ -66,7 +73,18 @@ async def run_job(
         return None
     if job.is_cancelled and (job.runs <= 1 or bound.read_only):
         return await book.end(job, owner, JobState.CANCELLED, "cancelled; nothing was changed", None)
-    return await _Run(book, engine, toolbox, bound, job, owner).run()
+    if job.deaths >= DEATHS_AT_MOST:
+        return await _given_up(book, bound, job, owner)
+    counted = bound if metrics is None else bound.under_name(metrics=metrics)
+    return await _Run(book, engine, toolbox, counted, job, owner).run()
+
+
+async def _given_up(book: JobBook, bound: BoundOperation, job: Job, owner: str) -> Job | None:
+    """End a job whose process has ended every time before the job did."""
+    error = JobProcessLost(deaths=job.deaths, effect="none" if bound.read_only else "unknown")
+    scope = CallScope(request_id=job.request_id or None, principal=job.caller)
+    response = await answer_failure(bound, error, job.params, scope)
+    return await book.end(job, owner, JobState.FAILED, "", stored(response))
 
 
 class _Run:

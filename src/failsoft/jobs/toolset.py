@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -25,6 +26,7 @@ from failsoft.jobs.here import InProcess
 from failsoft.jobs.record import Job
 
 _WAIT_AT_MOST_S = 60.0
+_CANCEL_S = 1.0
 _ASKED_AT_MOST = 10_000
 _LISTED_AT_MOST = 50
 _LOOK_EVERY_S = 5.0
@@ -39,10 +41,11 @@ class Jobs(BaseTool):
 
     name = "jobs"
 
-    def __init__(self, tools: Sequence[BaseTool]) -> None:
+    def __init__(self, tools: Sequence[BaseTool], make: Callable[[], Sequence[BaseTool]] | None = None) -> None:
         super().__init__(runtime=tools[0].runtime)
         self.roots: Sequence[Path] = tuple(dict.fromkeys(root for tool in tools for root in tool.roots))
         self.toolbox_of_server = Toolbox(tools)
+        self._make = make
         self._desk: JobDesk | None = None
         self._looking: asyncio.Task[None] | None = None
         self._asked: OrderedDict[str, tuple[str, int]] = OrderedDict()
@@ -52,16 +55,27 @@ class Jobs(BaseTool):
     def desk(self) -> JobDesk:
         """Begins jobs; made when the first one is, since the store is named with the server."""
         if self._desk is None:
-            settings = self.runtime.settings
-            book = JobBook(self.runtime.state.records(self), settings.job_keep_s)
-            self._desk = JobDesk(book, self._engine(book), settings.job_inline_s)
+            book = self.book
+            self._desk = JobDesk(book, self._engine(book), self.runtime.settings.job_inline_s)
         return self._desk
 
+    @property
+    def book(self) -> JobBook:
+        """The records of the jobs, under the name of the server."""
+        return JobBook(self.runtime.state.records(self), self.runtime.settings.job_keep_s)
+
     def _engine(self, book: JobBook) -> Engine:
-        return InProcess(book, self.toolbox_of_server)
+        """Return what runs the jobs: processes, where they reach the store and can make the toolsets, else this one."""
+        processes = self.runtime.settings.job_processes
+        if book.is_local or not processes or self._make is None or sys.platform == "win32":
+            return InProcess(book, self.toolbox_of_server)
+        from failsoft.jobs.local import LocalProcesses  # noqa: PLC0415 - not on Windows, which has no fork
+
+        return LocalProcesses(book, self.toolbox_of_server, self._make, processes=processes)
 
     async def startup(self) -> None:
         """Look for jobs that nobody runs, at once and then as long as the server runs."""
+        self.desk.engine.warm_up()
         self._looking = asyncio.create_task(self._start_orphans())
 
     async def shutdown(self) -> None:
@@ -99,7 +113,7 @@ class Jobs(BaseTool):
         await self._own(job_id, call)
         job = await self.desk.engine.cancel(job_id)
         if job is not None and not job.has_ended:  # most runners end it at once
-            job = await self.desk.engine.attach(job_id, 2.0)
+            job = await self.desk.engine.attach(job_id, _CANCEL_S)
         if job is None:
             raise _not_found()
         return handle(job)
@@ -150,12 +164,17 @@ class Jobs(BaseTool):
             await asyncio.sleep(max(pause_s, (time.monotonic() - began) / _LOOK_SHARE))
 
 
-def with_jobs(tools: Sequence[BaseTool]) -> tuple[BaseTool, ...]:
-    """Return the toolsets of a server, with `Jobs` if an operation of theirs declares `job`."""
+def with_jobs(tools: Sequence[BaseTool], make: Callable[[], Sequence[BaseTool]] | None = None) -> tuple[BaseTool, ...]:
+    """Return the toolsets of a server, with `Jobs` if an operation of theirs declares `job`.
+
+    Args:
+        tools: The toolsets.
+        make: Makes all of these in another process; it pickles. None if only this process has them.
+    """
     has_jobs = any(bound.job for tool in tools for bound in tool.operations.values())
     if not has_jobs or jobs_of(tools) is not None:
         return tuple(tools)
-    return (*tools, Jobs(tools))
+    return (*tools, Jobs(tools, make))
 
 
 def jobs_of(tools: Sequence[BaseTool]) -> Jobs | None:

@@ -139,7 +139,7 @@ def shown_wait_s(wait_s: float) -> float:
     return math.ceil(max(0.0, wait_s) * 1_000) / 1_000
 
 
-_under_way: set[asyncio.Task[Any]] = set()
+in_background: set[asyncio.Task[Any]] = set()
 """Strong references: the event loop holds only weak ones, so a pending task could be garbage-collected."""
 
 
@@ -152,8 +152,8 @@ def run_in_background(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
 
 def hold(task: asyncio.Task[Any]) -> None:
     """Hold a reference to a task until it is done."""
-    _under_way.add(task)
-    task.add_done_callback(_under_way.discard)
+    in_background.add(task)
+    task.add_done_callback(in_background.discard)
 
 
 async def shielded(work: Coroutine[Any, Any, T]) -> T:

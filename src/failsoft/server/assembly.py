@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata
 from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from mcp.server import Server
 
+from failsoft import composition
 from failsoft._version import __version__
 from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.call.chain import check_shared
@@ -54,7 +59,7 @@ def assemble(
 ) -> Assembly:
     """Return a server for these tools; the arguments and errors are those of `mcp_server`."""
     given = tuple(as_tools(tools))
-    made = with_jobs(given)
+    made = with_jobs(given, _elsewhere(tools, name))
     toolbox = Toolbox(made)
     settings = made[0].runtime.settings
     for tool in made:
@@ -68,12 +73,46 @@ def assemble(
     THIRD_PARTIES.load()  # imports third-party packages now and not during the first failing call
     lifecycle = Lifecycle(made, shutdown_limit_s=_SHUTDOWN_LIMIT_S)
     protocol = ToolProtocol(toolbox, lifecycle, settings)
-    name = server_name(given, name)
-    for tool in made:
-        tool.server_name = name
+    name = _named(made, server_name(given, name))
     version = version or _version_of(given)
     server = protocol.server(name, version=version, instructions=instructions or _introduced(made))
     return Assembly(name, version, made, toolbox, lifecycle, settings, server, protocol.asking)
+
+
+def _named(tools: Sequence[BaseTool], name: str) -> str:
+    """Let the records of the toolsets be those of the server of this name; return it."""
+    for tool in tools:
+        tool.server_name = name
+    return name
+
+
+def _elsewhere(tools: Tools, name: str | None) -> Callable[[], tuple[BaseTool, ...]] | None:
+    """Return what makes the toolsets of a server in another process; None if only this process has them."""
+    parts = tools if isinstance(tools, Sequence) else [tools]
+    if any(isinstance(part, (BaseTool, ModuleType)) for part in parts):
+        return None
+    make = partial(made_again, tools, name, composition.durable_file)
+    try:
+        pickle.dumps(make)
+    except Exception:  # noqa: BLE001 - whatever an author's object raises
+        return None
+    return make
+
+
+def made_again(tools: Tools, name: str | None, durable: Path | None) -> tuple[BaseTool, ...]:
+    """Return the toolsets of a server that another process assembled, for its jobs.
+
+    Args:
+        tools: As they were given to `assemble`.
+        name: The same.
+        durable: See `composition.install`.
+    """
+    if durable is not None:
+        composition.install(durable=durable)
+    given = tuple(as_tools(tools))
+    made = with_jobs(given)
+    _named(made, server_name(given, name))
+    return made
 
 
 def mcp_server(

@@ -122,7 +122,7 @@ def is_running(process_id: int) -> bool:
 
 def workers_of(workers: Workers) -> list[int]:
     """Return the process ids of the workers that run."""
-    fork_server = workers._fork_server._process
+    fork_server = workers._processes._fork_server._process
     return [] if fork_server is None else [item for item in children(program_of(fork_server.pid)) if is_running(item)]
 
 

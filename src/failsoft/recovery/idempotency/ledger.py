@@ -312,9 +312,10 @@ def is_readable(effects: str) -> bool:
         return False
 
 
-def new_owner() -> str:
-    """Return a random token for a new call, with its process."""
-    return f"{os.urandom(8).hex()}@{_process(os.getpid())}"
+def new_owner(pid: int | None = None) -> str:
+    """Return a random token for a new call, with its process: this one, or a child of it."""
+    process = _process(os.getpid()) if pid is None else _process.__wrapped__(pid)  # ids of children are used again
+    return f"{os.urandom(8).hex()}@{process}"
 
 
 def is_dead(owner: str) -> bool:

@@ -192,8 +192,8 @@ async def test_what_workers_print_never_reaches_standard_output(capfd: pytest.Ca
         first, second, third = [(await runs.run(task="identity")).data for _ in range(3)]
         assert first == second != third
         assert (await runs.run(task="shout")).data == "done"
-        assert workers._fork_server._process is not None
-        kill(workers._fork_server._process.pid)
+        assert workers._processes._fork_server._process is not None
+        kill(workers._processes._fork_server._process.pid)
         assert (await runs.run(task="shout")).success
     finally:
         workers.close()

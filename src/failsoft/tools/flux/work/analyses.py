@@ -16,6 +16,7 @@ from optlang import interface
 
 from failsoft.framework.errors import InvalidParameter
 from failsoft.framework.text import enumerated
+from failsoft.jobs.processes.worker import progress
 from failsoft.tools.flux.conditions import Conditions
 from failsoft.tools.flux.store import Recipe
 from failsoft.tools.flux.work.diagnosis import infeasible, unbounded
@@ -24,7 +25,6 @@ from failsoft.tools.flux.work.facts import model_warnings, objective_for, object
 from failsoft.tools.flux.work.making import gene_ids, gene_names, model_of, unknown_ids
 from failsoft.tools.flux.work.network import is_biomass
 from failsoft.tools.flux.work.solver import FLUX_NOISE, fluxes_of, gave_up, limit_time, rounded, solve, solve_for_traces
-from failsoft.tools.flux.workers.worker import progress
 
 Kind = Literal["genes", "reactions"]
 _EXCHANGES_AT_MOST = 100

@@ -13,6 +13,7 @@ from cobra.flux_analysis import production_envelope as envelope_of_cobra
 
 from failsoft.framework.errors import InvalidParameter
 from failsoft.framework.errors.violations import Violation
+from failsoft.jobs.processes.worker import call_deadline, progress
 from failsoft.tools.flux.conditions import Conditions
 from failsoft.tools.flux.failures import FbaInfeasible, FbaUnbounded
 from failsoft.tools.flux.store import Recipe
@@ -22,7 +23,6 @@ from failsoft.tools.flux.work.exchanges import apply_conditions, exchanges_of
 from failsoft.tools.flux.work.facts import objective_of
 from failsoft.tools.flux.work.making import model_of, unknown_ids
 from failsoft.tools.flux.work.solver import FLUX_NOISE, TROUBLE, ZERO, failure, limit_time, rounded, solve
-from failsoft.tools.flux.workers.worker import call_deadline, progress
 
 _EXPLAINED = 0.3
 """Part of the time of a call after which media without growth get no reason of their own: each may take seconds."""

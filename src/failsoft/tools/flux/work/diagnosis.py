@@ -14,6 +14,7 @@ from cobra.util.solver import linear_reaction_coefficients
 
 from failsoft.framework.errors import NextStep
 from failsoft.framework.text import enumerated
+from failsoft.jobs.processes.worker import call_deadline
 from failsoft.tools.flux.conditions import OPEN, ORGANIC_UPTAKE, Conditions, bounds_from_json, bounds_to_json, extended
 from failsoft.tools.flux.failures import CobrapySolverError, FbaInfeasible, FbaUnbounded
 from failsoft.tools.flux.store import Recipe
@@ -22,7 +23,6 @@ from failsoft.tools.flux.work.exchanges import apply_conditions, exchanges_of
 from failsoft.tools.flux.work.network import is_biomass, network_of
 from failsoft.tools.flux.work.shortage import USUAL, Shortage, shortage_of
 from failsoft.tools.flux.work.solver import FLUX_NOISE, ZERO, Verdict, fluxes_of, solve
-from failsoft.tools.flux.workers.worker import call_deadline
 
 _HUGE: Final = 1e5
 """Replaces infinite bounds, to find the fluxes that reach it."""

@@ -22,10 +22,10 @@ from cobra.io.mat import from_mat_struct
 
 from failsoft.framework.errors.vocabulary import PicklableError
 from failsoft.framework.text import bounded, plain, quoted
+from failsoft.jobs.processes.worker import limited_memory
 from failsoft.tools.flux.input_files import BYTES_AT_MOST, InvalidInputFile
 from failsoft.tools.flux.work.facts import describe_model, model_faults
 from failsoft.tools.flux.work.making import packed
-from failsoft.tools.flux.workers.worker import limited_memory
 
 _FORMATS = {".xml": "sbml", ".sbml": "sbml", ".json": "json", ".mat": "mat", ".yml": "yaml", ".yaml": "yaml"}
 """Format by the ending of the name, without `.gz`."""

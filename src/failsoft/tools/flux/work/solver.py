@@ -18,8 +18,8 @@ from optlang import glpk_interface, interface
 from optlang.symbolics import Zero
 
 from failsoft.framework.text import bounded
+from failsoft.jobs.processes.worker import call_deadline
 from failsoft.tools.flux.failures import CobrapySolverError
-from failsoft.tools.flux.workers.worker import call_deadline
 
 Verdict: TypeAlias = Literal["optimal", "infeasible", "unbounded"]
 

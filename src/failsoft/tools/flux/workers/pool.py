@@ -1,25 +1,17 @@
-"""A pool of worker processes, which isolates the server from a solver that hangs or crashes.
-
-Existing pools share one pipe and its locks, so killing one worker may block the others (ADR 0013). Here each worker has
-a socket of its own, and its exit is detected at once.
-"""
+"""The worker processes of flux, which isolate the server from a solver that hangs or crashes."""
 
 from __future__ import annotations
 
-import asyncio
-import signal
-import threading
-import weakref
 from collections.abc import Callable
 from typing import Any, Final, ParamSpec, TypeVar
 
 from failsoft.framework.call.call import Call
-from failsoft.framework.errors import Overloaded, Unavailable
+from failsoft.framework.errors import Overloaded
+from failsoft.jobs.processes.fork_server import ForkServer
+from failsoft.jobs.processes.pool import OnReport, Processes, converse, described
 from failsoft.recovery.strategies.bulkhead import Compartment, Place
 from failsoft.tools.flux.failures import CobrapySolverError
 from failsoft.tools.flux.signatures import FluxSettings
-from failsoft.tools.flux.workers.fork_server import ForkServer, Worker
-from failsoft.tools.flux.workers.worker import LENGTH, pack, unpack
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -45,16 +37,16 @@ class Workers:
     """
 
     def __init__(self, settings: FluxSettings) -> None:
-        self._settings = settings
-        self._fork_server = ForkServer(
-            preload=settings.preload, models_at_most=settings.models_in_memory, memory_bytes=settings.worker_bytes
+        given = {"preload": list(settings.preload), "models_at_most": settings.models_in_memory}
+        self._processes = Processes(
+            ForkServer("failsoft.tools.flux.workers.loading:load", given, memory_bytes=settings.worker_bytes),
+            settings.workers,
+            tasks=settings.worker_tasks,
+            memory_bytes=settings.worker_bytes,
+            name="flux",
         )
         self._slots = Compartment("flux workers")
         self._slots.resize(settings.workers, settings.queue)
-        self._idle: list[Worker] = []
-        self._forking = threading.Lock()
-        self._is_closed = False
-        self._closing = weakref.finalize(self, _close, self._fork_server, self._idle)
 
     @property
     def waiting(self) -> int:
@@ -87,14 +79,11 @@ class Workers:
 
     def warm_up(self) -> None:
         """Start all workers in the background."""
-        threading.Thread(target=self._fill, name="failsoft-flux-fork", daemon=True).start()
+        self._processes.warm_up(lambda: self._slots.taken)
 
     def close(self) -> None:
         """End all workers, and wait until they have ended; another task would start them anew."""
-        self._is_closed = True
-        _close(self._fork_server, self._idle)
-        with self._forking:  # a fork that was about to begin
-            _close(self._fork_server, self._idle)
+        self._processes.close()
 
     async def _wait(self, call: Call) -> Place:
         remaining_s = call.remaining_s()
@@ -109,108 +98,31 @@ class Workers:
     async def _run(self, call: Call, question: tuple[Any, ...]) -> Any:
         kind, code = "", 0
         for turn in range(_RUNS):
-            worker = await self._take(call, is_fresh=turn > 0)
+            worker = await self._processes.take(call.bound.threads, is_fresh=turn > 0)
             try:
-                kind, value, worker.peak_bytes = await _converse(worker, call, question)
+                asked = (*question, call.remaining_s())
+                kind, value, worker.peak_bytes = await converse(worker, asked, _reporting(call))
             except BaseException:
-                self._end(worker)
+                self._processes.end(worker)
                 raise
             if kind not in _LOST:
-                self._give_back(worker)
+                self._processes.give_back(worker)
                 return _result(kind, value)
-            code = await call.bound.threads.run(lambda worker=worker: self._fork_server.reap(worker))  # type: ignore[misc]  # mypy does not infer a lambda with a default
+            code = await self._processes.reap(worker, call.bound.threads)
             call.logger.warning("A worker could not finish its task")
-        how = "ran out of memory" if kind == "exhausted" else _described(code)
+        how = "ran out of memory" if kind == "exhausted" else described(code)
         raise CobrapySolverError(
             operation=call.operation,
             exception_type=_LOST[kind],
             exception_message=f"the process that computed it {how}, and so did a second one",
         )
 
-    async def _take(self, call: Call, *, is_fresh: bool) -> Worker:
-        """Return a worker for one task: an idle one, or a new one.
 
-        Args:
-            call: The call that holds a slot.
-            is_fresh: Take a worker without earlier tasks, since the cause of a crash may affect the others, too.
-        """
-        while True:
-            try:
-                worker = self._idle.pop()
-            except IndexError:
-                self._is_closed = False
-                try:
-                    await call.bound.threads.run(lambda: self._fork(1))
-                except (OSError, EOFError) as error:
-                    message = "No process for the computation can be started."
-                    raise Unavailable(message=message, effect="none") from error
-                continue
-            if worker.is_alive() and not (is_fresh and worker.tasks):
-                return worker
-            self._end(worker)
+def _reporting(call: Call) -> OnReport:
+    async def report(*facts: Any) -> None:
+        await call.report_progress(*facts)
 
-    def _fill(self) -> None:
-        try:
-            while not self._is_closed and len(self._idle) + self._slots.taken < self._settings.workers:
-                self._fork(len(self._idle) + 1)
-        except (OSError, EOFError):
-            return  # the first call fails with the reason
-
-    def _fork(self, idle: int) -> None:
-        """Start a worker unless so many are idle by now: the call of an earlier fork may have been cancelled."""
-        with self._forking:
-            if len(self._idle) < idle and not self._is_closed:
-                self._idle.append(self._fork_server.fork())
-
-    def _give_back(self, worker: Worker) -> None:
-        worker.tasks += 1
-        if (
-            worker.tasks >= self._settings.worker_tasks
-            or worker.peak_bytes > self._settings.worker_bytes
-            or worker.generation != self._fork_server.generation
-            or len(self._idle) >= self._settings.workers
-        ):
-            self._end(worker)
-        else:
-            self._idle.append(worker)
-
-    def _end(self, worker: Worker) -> None:
-        self._fork_server.end(worker)
-        threading.Thread(target=self._fork_server.reap, args=(worker,), name="failsoft-flux-reap", daemon=True).start()
-
-
-def _close(fork_server: ForkServer, idle: list[Worker]) -> None:
-    while idle:
-        idle.pop().channel.close()
-    fork_server.close()
-
-
-async def _converse(worker: Worker, call: Call, question: tuple[Any, ...]) -> tuple[str, Any, int]:
-    """Send a task and return its answer, or that it was lost, passing on the progress before it."""
-    loop = asyncio.get_running_loop()
-    packed = pack((*question, call.remaining_s()))
-    try:
-        await loop.sock_sendall(worker.channel, packed)
-        while True:
-            (length,) = LENGTH.unpack(await _exactly(loop, worker, LENGTH.size))
-            kind, *facts = unpack(await _exactly(loop, worker, length))
-            if kind != "progress":
-                value, peak_bytes = facts
-                return kind, value, peak_bytes
-            await call.report_progress(*facts)
-    except (ConnectionError, EOFError):
-        return "died", None, worker.peak_bytes
-
-
-async def _exactly(loop: asyncio.AbstractEventLoop, worker: Worker, size: int) -> bytearray:
-    held = bytearray(size)
-    view = memoryview(held)
-    while view:
-        read = await loop.sock_recv_into(worker.channel, view)
-        if not read:
-            raise EOFError
-        view = view[read:]
-    return held
+    return report
 
 
 def _result(kind: str, value: Any) -> Any:
@@ -222,7 +134,3 @@ def _result(kind: str, value: Any) -> Any:
     crash = TaskCrashedError(f"{name}: {text}")
     crash.add_note(stack)
     raise crash
-
-
-def _described(code: int) -> str:
-    return f"was killed by {signal.Signals(-code).name}" if -code in set(signal.Signals) else f"ended with code {code}"

@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 from failsoft.framework.errors import Timeout, UpstreamError
 from failsoft.framework.safe.redaction import redact_paths
 from failsoft.framework.text import bounded
+from failsoft.jobs.processes.fork_server import ending_with_this_process
+from failsoft.jobs.processes.worker import progress
 from failsoft.tools.flux.conditions import OPEN
 from failsoft.tools.flux.failures import ModelSeedPyError
 from failsoft.tools.flux.store import Recipe
@@ -27,8 +29,6 @@ from failsoft.tools.flux.work.facts import model_facts, model_warnings
 from failsoft.tools.flux.work.making import model_of, packed
 from failsoft.tools.flux.work.network import Network, sbml_universe
 from failsoft.tools.flux.work.solver import rounded, solve
-from failsoft.tools.flux.workers.fork_server import ending_with_this_process
-from failsoft.tools.flux.workers.worker import progress
 
 _COLUMNS = ("qseqid", "sseqid", "pident", "qcovhsp", "scovhsp", "bitscore")
 _IDENTITY_AT_LEAST = 40.0

@@ -12,6 +12,7 @@ import cobra
 from cobra.util.solver import linear_reaction_coefficients
 
 from failsoft.framework.text import enumerated
+from failsoft.jobs.processes.worker import call_deadline, progress
 from failsoft.tools.flux.conditions import OPEN, Conditions, Medium, bounds_to_json
 from failsoft.tools.flux.failures import GapfillInfeasible, MaxComplexityExceeded, ObjectiveNotFound
 from failsoft.tools.flux.store import Recipe
@@ -30,7 +31,6 @@ from failsoft.tools.flux.work.network import (
 )
 from failsoft.tools.flux.work.shortage import Shortage, shortage_of
 from failsoft.tools.flux.work.solver import FLUX_NOISE, LinearProblem, rounded, solve
-from failsoft.tools.flux.workers.worker import call_deadline, progress
 
 _NAMED_AT_MOST = 5
 _ANSWER_S = 2.0

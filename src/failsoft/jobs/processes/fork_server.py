@@ -1,7 +1,8 @@
-"""The fork server: a process with cobra and models loaded, from which a worker is forked in milliseconds.
+"""The fork server: a process that has loaded what its workers need, from which one is forked in milliseconds.
 
 `ForkServer` is the server's end of it, `main` what the process runs. The process has one thread and never runs a task,
-so a fork copies no lock that is held. It ends when its control socket closes, and its workers end with it.
+so a fork copies no lock that is held. It ends when its control socket closes; its workers end with it, or end their
+tasks first (`outlives`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import gc
 import importlib
 import json
 import os
-import pkgutil
 import resource
 import signal
 import socket
@@ -21,15 +21,15 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from failsoft.tools.flux.workers.worker import serve
+from failsoft.jobs.processes.worker import serve
 
 _BOOT: Final = (
     "import gc, json, sys; gc.disable(); given = json.loads(sys.argv[1]); sys.path[:] = given.pop('path'); "
-    "from failsoft.tools.flux.workers.fork_server import main; main(**given)"
+    "from failsoft.jobs.processes.fork_server import main; main(**given)"
 )
 _ONE_THREAD: Final = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """A fork copies only one thread, so no other thread may hold locks; the solvers need only one."""
@@ -40,8 +40,10 @@ _REAP: Final = b"R"
 _ANSWER: Final = struct.Struct("<q")
 _REQUEST: Final = struct.Struct("<cq")
 _PR_SET_PDEATHSIG: Final = 1
-_UNUSED: Final = {"optlang": "scipy", "httpx": "httpx._main"}
-"""What cobra imports, and what this imports if it can: one more solver, a command line; a third of the start."""
+_LEAVING_S: Final = 0.5
+"""How long a fork server that outlives this process may take to end if none of its workers has a task, in seconds."""
+_left: list[subprocess.Popen[bytes]] = []
+"""Fork servers that were left with tasks."""
 
 
 @dataclass(slots=True, eq=False)
@@ -78,13 +80,15 @@ class ForkServer:
     Everything here blocks for milliseconds, the first `fork` for seconds: call it from threads.
 
     Args:
-        preload: Names of the models that it loads.
-        models_at_most: Models that a worker keeps in memory.
-        memory_bytes: What a worker may allocate beyond the memory that it shares with the others.
+        load: What the process calls once, as `module:function`; it must start no thread.
+        given: Its keyword arguments, JSON values.
+        memory_bytes: What a worker may allocate beyond the memory that it shares with the others; 0 for any amount.
+        outlives: Whether workers run their tasks to the end when this process, or the fork server, is gone.
     """
 
-    def __init__(self, *, preload: Sequence[str], models_at_most: int, memory_bytes: int) -> None:
-        self._options = {"preload": list(preload), "models_at_most": models_at_most, "memory_bytes": memory_bytes}
+    def __init__(self, load: str, given: Mapping[str, Any], *, memory_bytes: int = 0, outlives: bool = False) -> None:
+        self._options = {"load": load, "given": dict(given), "memory_bytes": memory_bytes, "outlives": outlives}
+        self._outlives = outlives
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
@@ -131,12 +135,17 @@ class ForkServer:
                 return 0
 
     def close(self) -> None:
-        """End the fork server and, with it, all workers; wait until it is gone. A later `fork` would start another."""
+        """End the fork server; wait until it is gone. A later `fork` would start another.
+
+        Its workers end with it; those that outlive it end when their tasks have.
+        """
         if os.getpid() != self._owner:  # a copy in a process that was forked from the server's: not its own to end
             return
         self._is_closing = True
         process = self._process
-        if process is not None:  # without the lock: one that is still loading would hold it for seconds
+        if (
+            process is not None and not self._outlives
+        ):  # without the lock: one that is still loading would hold it for seconds
             process.kill()
         with self._lock:
             self._end()
@@ -180,8 +189,12 @@ class ForkServer:
             self._control.close()
             self._control = None
         if self._process is not None:
-            self._process.kill()  # its workers are killed with it
-            self._process.wait()
+            if not self._outlives:
+                self._process.kill()  # its workers are killed with it
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_LEAVING_S if self._outlives else None)
+            if self._process.returncode is None:
+                _left.append(self._process)
             self._process = None
 
 
@@ -193,37 +206,30 @@ def _ask(control: socket.socket, request: bytes, pid: int = 0, *, passed: int | 
     return int(_ANSWER.unpack(answer)[0])
 
 
-def main(control_fd: int, preload: Sequence[str], models_at_most: int, memory_bytes: int) -> None:
+def main(control_fd: int, load: str, given: Mapping[str, Any], memory_bytes: int, *, outlives: bool) -> None:
     """Load what workers need, then fork one for each request, until the server is gone."""
     for number in (signal.SIGINT, signal.SIGTERM):  # they reach the whole group, and the server may have calls to end
         signal.signal(number, signal.SIG_IGN)
     control = socket.socket(fileno=control_fd)
     gc.disable()  # what is loaded stays
-    _load(preload, models_at_most)
+    module, _, function = load.partition(":")
+    getattr(importlib.import_module(module), function)(**given)
     gc.freeze()  # or the first collection in a worker would copy every page that it shares with the others
     gc.enable()
     with contextlib.suppress(ConnectionError):  # a server that was killed with something unread
         while len((received := socket.recv_fds(control, _REQUEST.size, 1))[0]) == _REQUEST.size:
             request, pid = _REQUEST.unpack(received[0])
-            answer = _fork(control, received[1][0], memory_bytes) if request == _FORK else _reap(pid)
+            is_fork = request == _FORK
+            answer = _fork(control, received[1][0], memory_bytes, outlives=outlives) if is_fork else _reap(pid)
             control.sendall(_ANSWER.pack(answer))
+    control.close()
+    if outlives:  # the parent of workers that go on is there until they have ended
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                os.wait()
 
 
-def _load(preload: Sequence[str], models_at_most: int) -> None:
-    for name, unused in _UNUSED.items():
-        if unused not in sys.modules:
-            sys.modules[unused] = None  # type: ignore[assignment]  # its import fails
-            with contextlib.suppress(ImportError):
-                importlib.import_module(name)
-            del sys.modules[unused]
-    work = importlib.import_module("failsoft.tools.flux.work")
-    for module in pkgutil.walk_packages(work.__path__, f"{work.__name__}."):
-        if not module.name.endswith("_builder"):  # a script for another Python
-            importlib.import_module(module.name)
-    importlib.import_module("failsoft.tools.flux.work.making").preload(preload, models_at_most=models_at_most)
-
-
-def _fork(control: socket.socket, fd: int, memory_bytes: int) -> int:
+def _fork(control: socket.socket, fd: int, memory_bytes: int, *, outlives: bool) -> int:
     end_with_parent = ending_with_this_process()
     pid = os.fork()
     if pid:
@@ -232,7 +238,8 @@ def _fork(control: socket.socket, fd: int, memory_bytes: int) -> int:
     code = 1
     try:
         control.close()
-        end_with_parent()
+        if not outlives:
+            end_with_parent()
         serve(socket.socket(fileno=fd), memory_bytes=memory_bytes)
         code = 0
     except BaseException:  # noqa: BLE001 - a worker must never go on as a second fork server

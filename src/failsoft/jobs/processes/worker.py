@@ -72,9 +72,10 @@ def serve(server: socket.socket, *, memory_bytes: int) -> None:
 
     Args:
         server: The worker's end of the socket pair.
-        memory_bytes: How much memory it may allocate beyond what it was forked with; enforced on Linux only.
+        memory_bytes: How much memory it may allocate beyond what it was forked with, on Linux; 0 for any amount.
     """
-    with limited_memory(memory_bytes), contextlib.suppress(ConnectionError), server.makefile("rb") as received:
+    limited = limited_memory(memory_bytes) if memory_bytes else contextlib.nullcontext()
+    with limited, contextlib.suppress(ConnectionError), server.makefile("rb") as received:
         while len(head := received.read(LENGTH.size)) == LENGTH.size:
             body = received.read(*LENGTH.unpack(head))
             answer = _answer(body, lambda message: server.sendall(pack(message)))

@@ -189,10 +189,11 @@ def _ended(left: SystemExit) -> ExitCode:
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line and return its exit code; every exception is reported as a typed error."""
+    """Run one command line, which commands see as `ctx.obj`; return its exit code, every exception as a typed error."""
     _open_streams()
+    words = [*(sys.argv[1:] if arguments is None else arguments)]
     try:
-        code = application()(args=arguments, standalone_mode=False, prog_name="failsoft")
+        code = application()(args=words, standalone_mode=False, prog_name="failsoft", obj=words)
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         return ExitCode.INTERRUPTED
@@ -203,6 +204,5 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as left:
         return _ended(left)
     except Exception as error:  # noqa: BLE001 - the last place before a traceback
-        words = sys.argv[1:] if arguments is None else arguments
-        return report(typed(error), is_server=[*words[:1]] in (["serve"], ["proxy"]))
+        return report(typed(error), is_server=words[:1] in (["serve"], ["proxy"]))
     return int(code or 0)

@@ -228,6 +228,24 @@ def test_calls_that_are_turned_away_write_nothing(tmp_path: Path, held: str) -> 
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("era", [0, 1])
+def test_reports_of_calls_from_before_it_opened_write_nothing(tmp_path: Path, era: int) -> None:
+    """Of a fleet they come all at once, when the service has become slow."""
+
+    async def main() -> None:
+        backend = SqliteBackend(tmp_path / "state.sqlite")
+        state = {"name": "open", "era": 1, "until": backend.clock() + 300, "break_s": 300.0, "probe": "", "held": ""}
+        state |= {"window": [], "since": backend.clock(), "untold": ""}
+        await backend.swap("breaker:x", "", Write("first", state, 600.0))
+        limits = (0.5, 0.5, 1.6, 5, 10.0, 5.0, 300.0)
+        answer = await Steps(backend).run(report, "breaker:x", "", era, 0.0, 1, 1, 0, *limits)
+        assert answer[:2] == ["open", 1]
+        assert (await backend.read("breaker:x")).version == "first"
+        await backend.close()
+
+    asyncio.run(main())
+
+
 def test_a_cancelled_probe_gives_its_place_to_the_next_caller() -> None:
     async def main() -> None:
         tool = await opened(CircuitBreaker(open_s=30))

@@ -172,7 +172,7 @@ def report(  # noqa: PLR0913, PLR0917 - as above
         open_s: See `CircuitBreaker`.
         max_open_s: See `CircuitBreaker`.
     """
-    state = _fresh(era, now) | (state or {})
+    before, state = state, _fresh(era, now) | (state or {})
     was, sums = state["name"], (0, 0, 0)
     if state["held"] or state["era"] != era:
         pass  # forced by an operator, or the calls were admitted before the last change
@@ -196,7 +196,10 @@ def report(  # noqa: PLR0913, PLR0917 - as above
             state = _fresh(era + 1, now)
     wait_s = max(0.0, state["until"] - now) if state["name"] == "open" else 0.0
     was = was if was != state["name"] else ""
-    return Changed(state, [state["name"], state["era"], wait_s, *sums, was], _kept_s(state, window_s, open_s))
+    told = [state["name"], state["era"], wait_s, *sums, was]
+    if state == before:  # late reports, which may be many once it has opened, write nothing
+        return Changed(KEPT, told)
+    return Changed(state, told, _kept_s(state, window_s, open_s))
 
 
 def force(

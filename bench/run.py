@@ -39,7 +39,7 @@ KEPT = (
 BY_NAME = (
     *("baseline", "instructions", "adapters", "keyed_calls", "flux", "edit_histories"),
     *("docs_questions", "docs_trees", "docs_dead_paths", "agents", "adversarial", "answers", "play", "outages"),
-    *("hostile_upstreams", "redaction", "rolling_restart", "store"),
+    *("fleet", "hostile_upstreams", "redaction", "rolling_restart", "store"),
 )
 BENCHMARKS = (*KEPT, *BY_NAME)
 MODULES = {
@@ -48,6 +48,7 @@ MODULES = {
     "answers": "agents.answers.sizes",
     "play": "agents.play",
     "outages": "outages.policies",
+    "fleet": "outages.fleet",
 }
 """Where the benchmark is not in the file of its name."""
 

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeAlias
 
-from failsoft import BaseTool, Retry, Runtime, Settings, operation
-from failsoft.framework.state.store import LocalState
+from failsoft import BaseTool, Retry, Runtime, Settings, ToolResponse, operation
+from failsoft.framework.state.store import LocalState, StateStore
 from failsoft.recovery import CircuitBreaker
 
-__all__ = ["BREAKER", "BREAKER_ALONE", "DEFAULT", "PEERS", "PLAIN", "Call", "Client", "clients", "tool"]
+__all__ = [
+    "BREAKER",
+    "BREAKER_ALONE",
+    "DEFAULT",
+    "PEERS",
+    "PLAIN",
+    "Call",
+    "Client",
+    "Request",
+    "clients",
+    "replicas",
+    "tool",
+]
 
 Request: TypeAlias = Callable[[], Awaitable[None]]
 Call: TypeAlias = Callable[[], Awaitable[bool]]
@@ -41,22 +53,36 @@ def tool(recovery: list[Any] | None) -> Client:
     """Return a client with these strategies; None: those of the default runtime, `Retry()` and `RetryBudget()`."""
 
     def client(request: Request) -> Call:
-        class Remote(BaseTool):
-            """A service."""
-
-            @operation(read_only=True, timeout=30, recovery=recovery)
-            async def ask(self) -> None:
-                """Send a request."""
-                await request()
-
-        remote = Remote(runtime=Runtime(settings=Settings(), state=LocalState()))
+        [ask] = replicas(request, recovery, [LocalState()])
 
         async def call() -> bool:
-            return bool((await remote.ask()).success)
+            return bool((await ask()).success)
 
         return call
 
     return client
+
+
+def replicas(
+    request: Request, recovery: list[Any] | None, states: Sequence[StateStore]
+) -> list[Callable[[], Awaitable[ToolResponse[None]]]]:
+    """Return a call for each of these stores: what as many processes of one server do.
+
+    Args:
+        request: What their operation does.
+        recovery: Its strategies, as in `tool`.
+        states: The store of each process.
+    """
+
+    class Remote(BaseTool):
+        """A service."""
+
+        @operation(read_only=True, timeout=30, recovery=recovery)
+        async def ask(self) -> None:
+            """Send a request."""
+            await request()
+
+    return [Remote(runtime=Runtime(settings=Settings(), state=state)).ask for state in states]
 
 
 def _plain(request: Request) -> Call:

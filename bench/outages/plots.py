@@ -1,28 +1,30 @@
-"""The courses of the slow service as SVG, for the documentation."""
+"""The courses of the slow service and of the fleet as SVG, for the documentation."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 
+from outages import fleet
 from outages.scenarios import CALLS_A_SECOND, SLOW_FROM_S, SLOW_UNTIL_S, Course
 from outages.service import Service
 
-__all__ = ["draw"]
+__all__ = ["draw", "draw_fleet"]
 
-UNTIL_S = 150
+SHOWN_S = 150
 STYLE = {"svg.fonttype": "none", "svg.hashsalt": "outages", "font.size": 9, "path.simplify_threshold": 0.5}
 
 
 def draw(courses: Mapping[str, Course], folder: Path) -> None:
     """Write `slow-service-success.svg` and `slow-service-load.svg`."""
     mpl.rcParams.update(STYLE)
-    success = {name: [100 * share for share in course.success[:UNTIL_S]] for name, course in courses.items()}
+    success = {name: [100 * share for share in course.success[:SHOWN_S]] for name, course in courses.items()}
     _lines(success, "successful calls (%)", None, folder / "slow-service-success.svg")
-    load = {name: course.load[:UNTIL_S] for name, course in courses.items()}
+    load = {name: course.load[:SHOWN_S] for name, course in courses.items()}
     _lines(load, "requests a second", Service.rate, folder / "slow-service-load.svg")
 
 
@@ -34,9 +36,45 @@ def _lines(values: Mapping[str, object], label: str, limit: float | None, file: 
     if limit is not None:
         axes.axhline(limit, color="0.4", linewidth=0.8, linestyle=":", label="capacity")
     axes.set(
-        xlabel=f"seconds ({CALLS_A_SECOND:g} calls begin in each)", ylabel=label, xlim=(0, UNTIL_S), ylim=(0, None)
+        xlabel=f"seconds ({CALLS_A_SECOND:g} calls begin in each)", ylabel=label, xlim=(0, SHOWN_S), ylim=(0, None)
     )
     axes.legend(fontsize=8, loc="center right")
+    _save(figure, file)
+
+
+def draw_fleet(views: Mapping[tuple[str, str], fleet.View], folder: Path) -> None:
+    """Write `fleet-success.svg`, `fleet-load.svg` and `fleet-refused.svg`, with a panel for each scenario."""
+    mpl.rcParams.update(STYLE)
+    success = folder / "fleet-success.svg"
+    _panels(views, "successful calls (%)", lambda of: [100 * one for one in of.course.success], success)
+    _panels(views, "requests a second", lambda of: of.course.load, folder / "fleet-load.svg")
+    breakers = {name: of for name, of in views.items() if any(of.refused)}
+    _panels(
+        breakers,
+        "calls refused by a breaker (%)",
+        lambda of: [100 * one / (calls or 1) for one, calls in zip(of.refused, of.calls, strict=True)],
+        folder / "fleet-refused.svg",
+    )
+
+
+def _panels(
+    views: Mapping[tuple[str, str], fleet.View], label: str, value: Callable[[fleet.View], Sequence[float]], file: Path
+) -> None:
+    scenarios = dict.fromkeys(scenario for scenario, _ in views)
+    figure, panels = plt.subplots(1, len(scenarios), figsize=(7.2, 2.9), layout="constrained", sharey=True)
+    for axes, shown in zip(panels, scenarios, strict=True):
+        axes.axvspan(fleet.FROM_S, fleet.UNTIL_S, color="0.9")
+        for (scenario, policy), of in views.items():
+            if scenario == shown:
+                axes.plot(value(of), label=policy, linewidth=1.1)
+        axes.set(title=f"the service {shown}", xlabel="seconds", ylim=(0, None))
+    panels[0].set_ylabel(label)
+    handles, names = panels[0].get_legend_handles_labels()
+    figure.legend(handles, names, fontsize=8, loc="outside lower center", ncols=3)
+    _save(figure, file)
+
+
+def _save(figure: Figure, file: Path) -> None:
     figure.savefig(file, metadata={"Date": None})
     plt.close(figure)
     file.write_text("\n".join(line.rstrip() for line in file.read_text().splitlines()) + "\n")

@@ -35,19 +35,21 @@ class Course:
     Args:
         success: The share of successes among the calls that began in each second.
         load: The requests that reached the service in each second.
+        until_s: When the trouble ended, in seconds.
     """
 
     success: Sequence[float]
     load: Sequence[int]
+    until_s: float = SLOW_UNTIL_S
 
     @property
     def recovered_after_s(self) -> float:
         """Seconds from the end of the trouble until the calls of a second, and of the next ones, succeed again."""
-        end = int(SLOW_UNTIL_S)
+        end = int(self.until_s)
         for second in range(end, len(self.success) - SETTLED_S):
             if min(self.success[second : second + SETTLED_S]) >= GOOD:
                 return float(second - end)
-        return NEVER_S
+        return len(self.success) - self.until_s
 
 
 def slow_service(client: Client, seed: int) -> Course:

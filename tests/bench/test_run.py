@@ -16,6 +16,7 @@ def test_every_benchmark_is_listed_with_what_it_measures() -> None:
         "agents/answers/sizes.py": "answers",
         "agents/play.py": "play",
         "outages/policies.py": "outages",
+        "outages/fleet.py": "fleet",
     }
     helped = run("--help").stdout
     listed = re.findall(r"^  (\w+) +\w.*[.?]$", helped.partition("benchmarks:")[2], re.MULTILINE)

@@ -188,6 +188,19 @@ def test_the_policies_keep_their_goals_in_trouble() -> None:
     assert sum(bool(one["goal"]) for one in figures.values()) == 7
 
 
+def test_a_fleet_with_a_shared_store_adds_less_load_and_is_back_sooner() -> None:
+    """Each replica alone sees too few calls to judge by. One seed gives one result."""
+    figures = _figures("fleet")
+    assert missed(figures) == {}
+    for scenario in ("fails", "slows", "flaps"):
+        own, shared = (f"{scenario}: breaker, {state}, " for state in ("own state", "shared store"))
+        for name in ("requests a call times", "back to 95 % after s", "opened after s"):
+            assert figures[shared + name]["value"] < figures[own + name]["value"], shared + name
+        budgets = (f"{scenario}: retry, {budget}, requests a call times" for budget in ("shared budget", "own budgets"))
+        assert 1 < figures[next(budgets)]["value"] < figures[next(budgets)]["value"]
+    assert _figures("fleet", "--jobs", "1") == figures
+
+
 def test_agents_complete_their_tasks_of_two_sets() -> None:
     agents_reach_their_goals("wrapped", "shipped", sample="--quick")
 

@@ -9,6 +9,7 @@ set -euo pipefail -o noglob
 packages='
 agent_frameworks venv:agents    pydantic-ai-slim[mcp]==2.68.0 openai-agents==0.24.0 mcp==2.3.0
 agent_frameworks venv:langchain langchain-mcp-adapters==0.3.2 langchain==1.5.2 langgraph==1.2.24 mcp==1.30.0
+more_agents      venv:tasks     pydantic-ai-slim[mcp-tasks]==2.68.0 fastmcp-tasks==4.1.4 mcp==2.3.0
 more_agents      venv:llama_index llama-index-tools-mcp==0.6.0 llama-index-core==0.14.25 mcp==2.3.0
 more_agents      venv:adk       google-adk==2.13.0 mcp==2.3.0
 more_agents      venv:strands   strands-agents==1.62.0 mcp==2.1.1

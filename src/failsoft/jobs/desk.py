@@ -164,7 +164,17 @@ class JobDesk:
         return replace(job, id=before["id"]) if other is None else other, ""
 
 
-def handle(job: Job, *, running: str = "", wait_s: float = _FIRST_WAIT_S) -> dict[str, Any]:
+class Handle(dict[str, Any]):
+    """What a caller is told of a job.
+
+    Attributes:
+        job: The job.
+    """
+
+    job: Job
+
+
+def handle(job: Job, *, running: str = "", wait_s: float = _FIRST_WAIT_S) -> Handle:
     """Return what a caller is told of a job: `job_id`, `state`, `status`, progress, and the call to make next.
 
     Args:
@@ -172,7 +182,8 @@ def handle(job: Job, *, running: str = "", wait_s: float = _FIRST_WAIT_S) -> dic
         running: The id of an equal job that is still running.
         wait_s: The wait that the next call of `get_job` is advised to ask for, in seconds.
     """
-    told: dict[str, Any] = {"job_id": job.id, "state": job.state, "status": job.status or _status_of(job)}
+    told = Handle({"job_id": job.id, "state": job.state, "status": job.status or _status_of(job)})
+    told.job = job
     if job.done >= 0:
         told["progress"] = {"done": job.done, **({"total": job.total} if job.total >= 0 else {})}
     if running:

@@ -36,6 +36,7 @@ from failsoft.server.lifecycle import ADMITTED, Lifecycle
 from failsoft.server.protocol.asking import Asking, Resumed
 from failsoft.server.protocol.caller import CallPlaces, counted, principal_of
 from failsoft.server.protocol.direct import DirectAnswers
+from failsoft.server.protocol.tasks import Tasks, declares_tasks
 from failsoft.server.protocol.wire import call_tool_result, describe_tool, traced
 from failsoft.server.resources import OfferProtocol
 
@@ -68,6 +69,7 @@ class ToolProtocol:
         self._max_response_bytes = settings.max_response_bytes
         self._places = CallPlaces(settings)
         self._jobs = jobs_of(toolbox.tools)
+        self._tasks = None if self._jobs is None else Tasks(self._jobs, self.respond)
         state = toolbox.tools[0].runtime.state if toolbox.tools else LocalState()
         self.asking = Asking(state, settings, toolbox, asks_for_others=self.asks_for_others)
         self._schemas = {bound.name: bound.input_schema for bound in toolbox}
@@ -89,6 +91,8 @@ class ToolProtocol:
         )
         self._stamp = server.server_info_stamp
         self.asking.seal.server_name = name
+        if self._tasks is not None:
+            self._tasks.install(server)
         server.middleware.append(DirectAnswers(server, self._call_directly))
         telemetry.install(server, {id(bound.events): bound.events for bound in self._toolbox}.values())
         return server
@@ -120,7 +124,8 @@ class ToolProtocol:
         bound = self._toolbox.find(params.name)
         if bound is None:
             raise self._unknown(params.name, params.arguments or {})
-        return await self.respond(ctx, bound, params.arguments or {}, self._encoded, params)
+        encode = self._in_form(ctx, bound, self._encoded)
+        return await self.respond(ctx, bound, params.arguments or {}, encode, params)
 
     async def respond(
         self,
@@ -241,7 +246,22 @@ class ToolProtocol:
         bound, arguments = self._toolbox.find(params["name"]), params.get("arguments", {})
         if bound is None or type(arguments) is not dict:
             return None
-        return self.respond(ctx, bound, arguments, partial(self._on_the_wire, ctx.protocol_version))
+        encode = self._in_form(ctx, bound, partial(self._on_the_wire, ctx.protocol_version))
+        return self.respond(ctx, bound, arguments, encode)
+
+    def _in_form(
+        self, ctx: ServerRequestContext[Any, Any], bound: BoundOperation, encode: Callable[[ToolResponse[Any]], Any]
+    ) -> Callable[[ToolResponse[Any]], dict[str, Any]]:
+        """Return what encodes the response to a call; a job is a task for clients that know tasks."""
+        tasks = self._tasks
+        if tasks is None or not bound.job or not declares_tasks(ctx):
+            return encode
+
+        def as_task(response: ToolResponse[Any]) -> dict[str, Any]:
+            task = tasks.begun(response)
+            return encode(response) if task is None else task | {"_meta": {types.SERVER_INFO_META_KEY: {**self._stamp}}}
+
+        return as_task
 
     def _on_the_wire(self, version: str, response: ToolResponse[Any]) -> dict[str, Any]:
         """Return the result that the SDK would make of a response.

@@ -169,6 +169,8 @@ ALLOWED: dict[str, dict[Finding, str]] = {
             "server/stdio_streams.py",
             "StdinReader._read",
         ): "the end of the input, however it comes, is passed on right behind",
+        ("jobs/desk.py", "JobDesk._entered"): "the job is stored, and started by whoever finds it",
+        ("jobs/toolset.py", "Jobs._start_orphans"): "the next look may find the store",
         ("recovery/state/watched.py", "WatchedBackend._find_again"): "the store is asked again, whatever was raised",
         ("server/http/process/workers.py", "_Supervisor.run"): "the workers serve on, and are looked at again",
         ("tools/docs/toolset.py", "Docs._warm_up"): _START,

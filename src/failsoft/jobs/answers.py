@@ -16,8 +16,8 @@ def stored(response: ToolResponse[Any]) -> dict[str, Any]:
     """Return the answer to store, as JSON values.
 
     `json` is the response as compact JSON, `text` what a model reads where that differs, `content` its further blocks,
-    `meta` and `is_error` as in the result of a call, `time_ms` its duration; of a failure `error` are the facts of the
-    typed error.
+    `meta` and `is_error` as in the result of a call, `time_ms` its duration; of a failure `failure` are its
+    message and the facts of its typed error.
     """
     encoded = response.encode()
     failure = response.error
@@ -28,7 +28,7 @@ def stored(response: ToolResponse[Any]) -> dict[str, Any]:
         "meta": json_safe(encoded.meta),
         "content": [json_safe(dumped_block(block)) for block in encoded.content],
         "time_ms": response.metadata.execution_time_ms,
-        "error": None if failure is None else {"message": failure.message, **json_safe(_facts_of(failure))},
+        "failure": None if failure is None else [failure.message, json_safe(error_facts(failure.exception))],
     }
 
 
@@ -45,21 +45,16 @@ def response_from(answer: Mapping[str, Any]) -> ToolResponse[Any]:
         json_text, answer["text"] or answer["json"], answer["is_error"], dict(answer["meta"]), content
     )
     metadata = Metadata(answer["time_ms"])
-    facts = answer["error"]
-    if facts is None:
+    if answer["failure"] is None:
         tree = json_text.tree
         data = tree.get("data", tree) if isinstance(tree, dict) else tree
         return Success(True, data, None, metadata, content, None, encoded)  # noqa: FBT003 - as in `run.py`
-    told = answer["meta"][ERROR_KEY]
-    error = error_from(facts["error"], told["effect"])
+    told, (message, facts) = answer["meta"][ERROR_KEY], answer["failure"]
+    error = error_from(facts, told["effect"])
     failure = Failure(
-        message=facts["message"],
+        message=message,
         retry=RetryAdvice(**told["retry"]),
         exception=error,
         **{name: told[name] for name in ("code", "category", "tool", "operation", "effect", "error_id", "timestamp")},
     )
     return Failed(False, None, failure, metadata, (), None, encoded)  # noqa: FBT003 - as in `run.py`
-
-
-def _facts_of(failure: Failure) -> dict[str, Any]:
-    return {"error": error_facts(failure.exception)}

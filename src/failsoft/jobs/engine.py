@@ -212,9 +212,9 @@ class JobBook:
             pause_s = min(2 * pause_s, _PAUSE_AT_MOST_S)
 
     @contextlib.contextmanager
-    def listening(self, job_id: str, news: asyncio.Event | None = None) -> Iterator[asyncio.Event]:
+    def listening(self, job_id: str) -> Iterator[asyncio.Event]:
         """Provide an event that is set whenever `wake` is called in this process while the block lasts."""
-        news = asyncio.Event() if news is None else news
+        news = asyncio.Event()
         waiting = self._waiting.setdefault(job_id, [])
         waiting.append(news)
         try:

@@ -31,6 +31,7 @@ HEARTBEAT_S: Final = 1.0
 """How often a runner reports, in seconds: a cancellation by another process is seen within that time."""
 _NEWS_EVERY_S: Final = 0.2
 _STATUS_AT_MOST = 300
+_CANCELLED = "cancelled; nothing was changed"
 DEATHS_AT_MOST: Final = 3
 """How many processes a job may outlive: its handler may be what ends them."""
 
@@ -63,20 +64,21 @@ async def run_job(
     Raises:
         STATE_UNAVAILABLE: The store does not answer; the job is found again by whoever starts orphans.
     """
-    job = await book.take(job_id, owner)
-    if job is None:
-        return None
-    bound = toolbox.find(job.operation)
-    if bound is None:  # of another version of the server, which may still run elsewhere
-        logger.error("A job is of an operation that this server does not have: '{}'", job.operation)
-        await book.release(job_id, owner)
-        return None
-    if job.is_cancelled and (job.runs <= 1 or bound.read_only):
-        return await book.end(job, owner, JobState.CANCELLED, "cancelled; nothing was changed", None)
-    if job.deaths >= DEATHS_AT_MOST:
-        return await _given_up(book, bound, job, owner)
-    counted = bound if metrics is None else bound.under_name(metrics=metrics)
-    return await _Run(book, engine, toolbox, counted, job, owner).run()
+    with book.listening(job_id) as wake:  # before it is taken: from then on its end may be asked for
+        job = await book.take(job_id, owner)
+        if job is None:
+            return None
+        bound = toolbox.find(job.operation)
+        if bound is None:  # of another version of the server, which may still run elsewhere
+            logger.error("A job is of an operation that this server does not have: '{}'", job.operation)
+            await book.release(job_id, owner)
+            return None
+        if job.is_cancelled and (job.runs <= 1 or bound.read_only):
+            return await book.end(job, owner, JobState.CANCELLED, _CANCELLED, None)
+        if job.deaths >= DEATHS_AT_MOST:
+            return await _given_up(book, bound, job, owner)
+        counted = bound if metrics is None else bound.under_name(metrics=metrics)
+        return await _Run(book, engine, toolbox, counted, job, owner, wake).run()
 
 
 async def _given_up(book: JobBook, bound: BoundOperation, job: Job, owner: str) -> Job | None:
@@ -98,6 +100,7 @@ class _Run:
         bound: BoundOperation,
         job: Job,
         owner: str,
+        wake: asyncio.Event,
     ) -> None:
         self._book, self._engine, self._owner = book, engine, owner
         links = [link for link in bound.chain.links if link.place != "admit"]  # it was admitted when it was begun
@@ -107,7 +110,7 @@ class _Run:
         self._news: dict[str, Any] = {}
         self._told_at = -math.inf
         self._is_cancelled = self._is_lost = self._is_past_mark = False
-        self._wake = asyncio.Event()
+        self._wake = wake
         self._scope = CallScope(
             request_id=job.request_id or None,
             traceparent=job.traceparent,
@@ -143,7 +146,7 @@ class _Run:
             status = "" if response.error is None else response.error.code
             return await self._kept(state, status, stored(response))
         if self._is_cancelled and not self._is_past_mark:
-            return await self._kept(JobState.CANCELLED, "cancelled; nothing was changed", None)
+            return await self._kept(JobState.CANCELLED, _CANCELLED, None)
         await self._book.release(self._job.id, self._owner)
         return None
 
@@ -185,9 +188,8 @@ class _Run:
     async def _beat(self, calling: asyncio.Task[Any]) -> None:
         """Report while the call runs, sooner if there is news; cancel the call once its end is asked for."""
         sent: State = {}
-        with self._book.listening(self._job.id, self._wake):
-            while not calling.done():
-                sent = await self._report(calling, sent)
+        while not calling.done():
+            sent = await self._report(calling, sent)
 
     async def _report(self, calling: asyncio.Task[Any], sent: State) -> State:
         """Wait for news or for the time of a report, and send it; return what has been sent so far."""

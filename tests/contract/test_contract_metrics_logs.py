@@ -131,7 +131,7 @@ def test_the_metrics_have_the_names_and_labels_of_the_contract() -> None:
         "mcp_build_info",
         *("mcp_workers", "mcp_worker_restarts", "mcp_event_loop_lag_seconds", "mcp_threads_busy"),
         *("mcp_threads_waiting", "mcp_connections", "mcp_http_refused", "mcp_audit_failures", "mcp_recovery_reload_ok"),
-        *("mcp_state_store_unavailable", "mcp_state_store_latency_seconds", "mcp_state_quota_used_ratio"),
+        *("mcp_state_store_unavailable", "mcp_state_store_latency_seconds", "mcp_state_quota_used_ratio", "mcp_jobs"),
         *("mcp_principal_calls", "mcp_repeated_failures", "mcp_next_steps"),
         *(family for family in families if family.startswith("process_")),
         # Beyond the contract:

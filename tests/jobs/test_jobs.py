@@ -172,3 +172,15 @@ async def test_a_job_that_nobody_can_confirm_is_refused_before_it_begins() -> No
         error = (await caller.answer("wipe"))["error"]
         assert (error["code"], error["effect"]) == ("APPROVAL_REQUIRED", "none")
         assert (await caller.data("list_jobs"))["total"] == 0
+
+
+async def test_jobs_are_counted_by_state() -> None:
+    async with served() as caller:
+        caller.desk.go_on.set()
+        for name in ("a", "bad"):
+            begun = await caller.data("send", {"name": name})
+            await caller.ended(begun["job_id"])
+        gauges = caller.desk.runtime.gauges
+        await gauges.refresh()
+        counted = {labels[0]: number for name, labels, number in gauges.read(shared=True) if name == "mcp_jobs"}
+        assert (counted["completed"], counted["failed"], counted["working"]) == (1, 1, 0)

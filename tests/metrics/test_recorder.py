@@ -87,6 +87,7 @@ def test_the_names_and_labels_are_those_of_the_contract() -> None:
         "mcp_state_store_losses_total": (),
         "mcp_state_store_latency_seconds": (),
         "mcp_state_quota_used_ratio": (),
+        "mcp_jobs": ("state",),
         "mcp_workers": (),
         "mcp_worker_restarts_total": ("reason",),
         "mcp_event_loop_lag_seconds": (),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -23,7 +24,7 @@ from failsoft.jobs.desk import JobDesk, handle
 from failsoft.jobs.engine import Engine, JobBook
 from failsoft.jobs.errors import JobNotFound
 from failsoft.jobs.here import InProcess
-from failsoft.jobs.record import Job
+from failsoft.jobs.record import Job, JobState
 
 _WAIT_AT_MOST_S = 60.0
 _CANCEL_S = 1.0
@@ -48,6 +49,8 @@ class Jobs(BaseTool):
         self._make = make
         self._desk: JobDesk | None = None
         self._looking: asyncio.Task[None] | None = None
+        self._counted: dict[tuple[str, ...], float] = {}
+        self._stop_counting: Callable[[], None] | None = None
         self._asked: OrderedDict[str, tuple[str, int]] = OrderedDict()
         """By job, what it was like when it was last asked for, and how often that was answered."""
 
@@ -76,10 +79,14 @@ class Jobs(BaseTool):
     async def startup(self) -> None:
         """Look for jobs that nobody runs, at once and then as long as the server runs."""
         self.desk.engine.warm_up()
+        self._stop_counting = self.runtime.gauges.add("mcp_jobs", lambda: self._counted, refresh=self._count)
         self._looking = asyncio.create_task(self._start_orphans())
 
     async def shutdown(self) -> None:
         """Give back the jobs that have not ended."""
+        if self._stop_counting is not None:
+            self._stop_counting()
+            self._stop_counting = None
         if self._looking is not None:
             self._looking.cancel()
             self._looking = None
@@ -151,6 +158,12 @@ class Jobs(BaseTool):
         if len(self._asked) > _ASKED_AT_MOST:
             self._asked.popitem(last=False)
         return min(_WAIT_AT_MOST_S, max(2.0 * wait_s, 5.0 * 2.0 ** (times - 1)))
+
+    async def _count(self) -> None:
+        """Count the jobs of the store by their state."""
+        with suppress(ToolError):  # then it stays as it was
+            found = Counter(job.state for job in await self.book.all())
+            self._counted = {(str(state),): float(found[state]) for state in JobState}
 
     async def _start_orphans(self) -> None:
         """Start jobs that nobody runs: those of a server that has ended, and those of a process that was killed."""

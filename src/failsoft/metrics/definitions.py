@@ -168,6 +168,14 @@ STATE_STORE_LATENCY = MetricDefinition(
 STATE_QUOTA = MetricDefinition(
     "mcp_state_quota_used_ratio", "gauge", "The share of its quota that the fullest principal has used.", merge="max"
 )
+JOBS = MetricDefinition(
+    "mcp_jobs",
+    "gauge",
+    "Jobs in the state store by their state; ended ones as long as they are kept.",
+    ("state",),
+    values=("working", "input_required", "completed", "failed", "cancelled"),
+    merge="max",
+)
 WORKERS = MetricDefinition("mcp_workers", "gauge", "Processes of the server that take calls.", default=1.0)
 WORKER_RESTARTS = MetricDefinition(
     "mcp_worker_restarts_total",

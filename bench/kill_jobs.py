@@ -1,0 +1,245 @@
+"""Jobs through kills: servers and their processes are killed under load, and every job ends once.
+
+`python bench/kill_jobs.py [--jobs 1000] [--store sqlite|redis] [--seconds 300]` starts a server over HTTP, sends each
+job twice with its key from several clients, kills the server and the processes of jobs again and again, and starts the
+server anew. At the end it prints how often the work of each job was done, and fails if an acknowledged job did not end
+exactly once, an effect was done twice, or a job was lost. `tests/slow/jobs` runs it with fewer jobs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+KEY = "dev.failsoft/idempotency-key"
+_APP = '''
+import asyncio, os
+from failsoft import NOT_DONE, BaseTool, CallContext, operation
+
+FILE = os.environ["KILL_JOBS_EFFECTS"]
+
+def done(name):
+    with open(FILE, encoding="utf-8") as lines:
+        return name + "\\\\n" in lines.readlines()
+
+class Works(BaseTool):
+    """Work that is counted."""
+
+    @operation(destructive=False, job="required", effects=True)
+    async def pay(self, name: str, call: CallContext) -> str:
+        """Pay once."""
+        await asyncio.sleep(0.002)
+        async def run():
+            with open(FILE, "a", encoding="utf-8") as lines:
+                lines.write(name + "\\\\n")
+            return name
+        await call.effect("pay", run=run, probe=lambda: name if done(name) else NOT_DONE)
+        await asyncio.sleep(0.002)
+        return name
+'''.replace("\\\\n", "\\n")
+
+
+class Site:
+    """A server that is killed and started anew, with what its jobs have done.
+
+    Args:
+        folder: Where its files are.
+        python: The program that runs Python.
+        store: The address of its state store.
+        processes: Of jobs.
+    """
+
+    def __init__(self, folder: Path, python: str, store: str, processes: int = 2) -> None:
+        self.folder = folder
+        self.effects = folder / "effects"
+        self.effects.touch()
+        (folder / "kill_jobs_app.py").write_text(_APP, encoding="utf-8")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = int(free.getsockname()[1])
+        own = {"FAILSOFT_STATE_URL": store, "KILL_JOBS_EFFECTS": str(self.effects)}
+        self._environment = {**os.environ, **own, "FAILSOFT_JOB_PROCESSES": str(processes)}
+        command = "-m failsoft serve --app kill_jobs_app:Works --transport http --port"
+        self._command = [python, *command.split(), str(self.port)]
+        self._log = (folder / "log").open("ab")
+        self.process: subprocess.Popen[bytes] | None = None
+        self.kills: Counter[str] = Counter()
+
+    def start(self) -> None:
+        """Start the server; it answers later."""
+        self.process = subprocess.Popen(  # noqa: S603 - this interpreter
+            self._command, cwd=self.folder, env=self._environment, stdout=self._log, stderr=self._log
+        )
+
+    def kill_server(self) -> None:
+        """Kill the server, and start it anew."""
+        self._process().kill()
+        self._process().wait()
+        self.kills["server"] += 1
+        self.start()
+
+    def kill_process(self, chance: random.Random) -> None:
+        """Kill one of the processes that belong to the server: of jobs, or the one that they are forked from."""
+        if pids := self._below(self._process().pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(chance.choice(pids), signal.SIGKILL)
+                self.kills["process"] += 1
+
+    def close(self) -> None:
+        """End the server and everything that it has started."""
+        if self.process is not None:
+            pids = self._below(self.process.pid)
+            self.process.kill()
+            self.process.wait()
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        self._log.close()
+
+    def _process(self) -> subprocess.Popen[bytes]:
+        if self.process is None:
+            raise RuntimeError
+        return self.process
+
+    def done(self) -> Counter[str]:
+        """Return how often the work of each job was done."""
+        return Counter(self.effects.read_text(encoding="utf-8").split())
+
+    @staticmethod
+    def _below(pid: int) -> list[int]:
+        """Return the processes that a process has started, and those that these have."""
+        found: list[int] = []
+        for child in _children_of(pid):
+            found += [child, *Site._below(child)]
+        return found
+
+
+def _children_of(pid: int) -> list[int]:
+    with contextlib.suppress(OSError):
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+    return []
+
+
+async def call(client: httpx2.AsyncClient, site: Site, tool: str, arguments: dict[str, Any], key: str = "") -> Any:
+    """Return the data of a call, sent again until the server answers it."""
+    meta = {"_meta": {KEY: key}} if key else {}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+    message["params"] |= meta  # type: ignore[operator]  # a dictionary
+    headers = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25"}
+    while True:
+        with contextlib.suppress(httpx2.HTTPError, ValueError, KeyError, TypeError):
+            answer = await client.post(f"http://127.0.0.1:{site.port}/mcp", json=message, headers=headers)
+            text = answer.text.partition("data:")[2] or answer.text
+            result = json.loads(text)["result"]["structuredContent"]
+            if result["success"] or result["error"]["code"] not in {"STATE_UNAVAILABLE", "UNAVAILABLE"}:
+                return result
+        await asyncio.sleep(0.05)
+
+
+async def send(site: Site, names: list[str], ids: dict[str, set[str]]) -> None:
+    """Send each job twice with its key, and note the ids that were acknowledged."""
+    async with httpx2.AsyncClient(timeout=30.0) as client:
+        for name in names:
+            for _ in range(2):
+                answer = await call(client, site, "pay", {"name": name}, f"key-{name}")
+                if not answer["success"]:
+                    raise RuntimeError(str(answer))
+                ids.setdefault(name, set()).add(answer["data"]["job_id"])
+
+
+async def outcomes(site: Site, ids: dict[str, set[str]]) -> dict[str, Any]:
+    """Return each job once it has ended."""
+    found: dict[str, Any] = {}
+    async with httpx2.AsyncClient(timeout=90.0) as client:
+        for name, known in ids.items():
+            for job_id in known:
+                while True:
+                    answer = await call(client, site, "get_job", {"job_id": job_id, "wait_s": 20})
+                    if not answer["success"] or answer["data"]["state"] != "working":
+                        break
+                found[name] = answer
+    return found
+
+
+async def run(site: Site, jobs: int, *, clients: int = 4, every_s: float = 1.0, seed: int = 0) -> dict[str, Any]:
+    """Send the jobs while servers and processes are killed, and return what came of them.
+
+    Returns:
+        `jobs`, `acknowledged`, `completed`, `other` (what else a job ended as), `ids_twice` (keys with several ids),
+        `effects_twice`, `lost` (jobs without effect), `kills`, `seconds`.
+    """
+    chance = random.Random(seed)  # noqa: S311 - which process is killed
+    names = [f"j{number}" for number in range(jobs)]
+    ids: dict[str, set[str]] = {}
+    began = time.monotonic()
+    site.start()
+    sending = asyncio.gather(*(send(site, names[start::clients], ids) for start in range(clients)))
+
+    async def kill() -> None:
+        while True:
+            await asyncio.sleep(every_s * chance.uniform(0.5, 1.5))
+            if chance.random() < 0.3:
+                await asyncio.to_thread(site.kill_server)
+                await asyncio.sleep(2 * every_s)
+            else:
+                site.kill_process(chance)
+
+    killing = asyncio.create_task(kill())
+    await sending
+    looking = asyncio.create_task(outcomes(site, ids))
+    await asyncio.sleep(3 * every_s)
+    killing.cancel()
+    found = await looking
+    done = site.done()
+    states = Counter(answer["data"]["state"] if answer["success"] else "unknown" for answer in found.values())
+    return {
+        "jobs": jobs,
+        "acknowledged": len(ids),
+        "completed": states.pop("completed", 0),
+        "other": dict(states),
+        "ids_twice": sum(len(known) > 1 for known in ids.values()),
+        "effects_twice": sum(count > 1 for count in done.values()),
+        "lost": sum(name not in done for name in names),
+        "kills": dict(site.kills),
+        "seconds": round(time.monotonic() - began, 1),
+    }
+
+
+def main() -> None:
+    """Run it from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jobs", type=int, default=1_000)
+    parser.add_argument("--store", default="sqlite", help="sqlite, or the address of a Redis server")
+    parser.add_argument("--every", type=float, default=1.0, help="seconds between kills")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="failsoft-jobs-") as name:
+        store = f"sqlite:{name}/state.sqlite" if options.store == "sqlite" else options.store
+        site = Site(Path(name), sys.executable, store)
+        try:
+            result = asyncio.run(run(site, options.jobs, every_s=options.every))
+        finally:
+            site.close()
+            tail = (Path(name) / "log").read_text(encoding="utf-8")[-3000:]
+    print(json.dumps(result))
+    if result["completed"] != options.jobs or result["effects_twice"] or result["lost"] or result["ids_twice"]:
+        print(tail, file=sys.stderr)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

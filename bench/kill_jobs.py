@@ -14,6 +14,7 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -60,7 +61,7 @@ class Site:
     Args:
         folder: Where its files are.
         python: The program that runs Python.
-        store: The address of its state store.
+        store: `sqlite` or `redis`, whose append-only file is on.
         processes: Of jobs.
     """
 
@@ -72,7 +73,11 @@ class Site:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = int(free.getsockname()[1])
-        own = {"FAILSOFT_STATE_URL": store, "KILL_JOBS_EFFECTS": str(self.effects)}
+        self.redis: subprocess.Popen[bytes] | None = None
+        if store == "redis":
+            self._start_redis()
+        url = f"unix://{folder}/redis.sock" if store == "redis" else f"sqlite:{folder}/state.sqlite"
+        own = {"FAILSOFT_STATE_URL": url, "KILL_JOBS_EFFECTS": str(self.effects)}
         self._environment = {**os.environ, **own, "FAILSOFT_JOB_PROCESSES": str(processes)}
         command = "-m failsoft serve --app kill_jobs_app:Works --transport http --port"
         self._command = [python, *command.split(), str(self.port)]
@@ -100,8 +105,27 @@ class Site:
                 os.kill(chance.choice(pids), signal.SIGKILL)
                 self.kills["process"] += 1
 
+    def kill_store(self) -> None:
+        """Kill the Redis server, if there is one, and start it anew with what it has in its file."""
+        if self.redis is not None:
+            self.redis.kill()
+            self.redis.wait()
+            self.kills["redis"] += 1
+            self._start_redis()
+
+    def _start_redis(self) -> None:
+        program = shutil.which("redis-server")
+        if program is None:
+            raise RuntimeError
+        places = ["--port", "0", "--unixsocket", str(self.folder / "redis.sock"), "--dir", str(self.folder)]
+        options = [*places, "--save", "", "--appendonly", "yes"]
+        self.redis = subprocess.Popen([program, *options], stdout=subprocess.DEVNULL)  # noqa: S603 - a fixed program
+
     def close(self) -> None:
         """End the server and everything that it has started."""
+        if self.redis is not None:
+            self.redis.kill()
+            self.redis.wait()
         if self.process is not None:
             pids = self._below(self.process.pid)
             self.process.kill()
@@ -130,9 +154,11 @@ class Site:
 
 
 def _children_of(pid: int) -> list[int]:
+    found: list[int] = []
     with contextlib.suppress(OSError):
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
-    return []
+        for task in Path(f"/proc/{pid}/task").iterdir():  # a process belongs to the thread that has started it
+            found += [int(child) for child in (task / "children").read_text(encoding="ascii").split()]
+    return found
 
 
 async def call(client: httpx2.AsyncClient, site: Site, tool: str, arguments: dict[str, Any], key: str = "") -> Any:
@@ -193,7 +219,10 @@ async def run(site: Site, jobs: int, *, clients: int = 4, every_s: float = 1.0, 
     async def kill() -> None:
         while True:
             await asyncio.sleep(every_s * chance.uniform(0.5, 1.5))
-            if chance.random() < 0.3:
+            drawn = chance.random()
+            if drawn < 0.1:
+                await asyncio.to_thread(site.kill_store)
+            if drawn < 0.3:
                 await asyncio.to_thread(site.kill_server)
                 await asyncio.sleep(2 * every_s)
             else:
@@ -224,12 +253,11 @@ def main() -> None:
     """Run it from the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=1_000)
-    parser.add_argument("--store", default="sqlite", help="sqlite, or the address of a Redis server")
+    parser.add_argument("--store", default="sqlite", choices=["sqlite", "redis"])
     parser.add_argument("--every", type=float, default=1.0, help="seconds between kills")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="failsoft-jobs-") as name:
-        store = f"sqlite:{name}/state.sqlite" if options.store == "sqlite" else options.store
-        site = Site(Path(name), sys.executable, store)
+        site = Site(Path(name), sys.executable, options.store)
         try:
             result = asyncio.run(run(site, options.jobs, every_s=options.every))
         finally:

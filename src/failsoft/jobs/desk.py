@@ -185,13 +185,18 @@ def handle(job: Job, *, running: str = "", wait_s: float = _FIRST_WAIT_S) -> Han
     told = Handle({"job_id": job.id, "state": job.state, "status": job.status or _status_of(job)})
     told.job = job
     if job.done >= 0:
-        told["progress"] = {"done": job.done, **({"total": job.total} if job.total >= 0 else {})}
+        told["progress"] = {"done": _plain(job.done), **({"total": _plain(job.total)} if job.total >= 0 else {})}
     if running:
         told["already_running"] = running
         told["status"] = "begun; an equal job is still running: cancel this one if the work is not meant twice"
     if not job.has_ended:
-        told["next"] = {"tool": "get_job", "arguments": {"job_id": job.id, "wait_s": wait_s}}
+        told["next"] = {"tool": "get_job", "arguments": {"job_id": job.id, "wait_s": _plain(wait_s)}}
     return told
+
+
+def _plain(number: float) -> float:
+    """Return a number as people write it: 20 and not 20.0."""
+    return int(number) if number.is_integer() else number
 
 
 def _status_of(job: Job) -> str:

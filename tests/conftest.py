@@ -26,6 +26,7 @@ from tests.programs.node import node  # noqa: F401 - a fixture
 from tests.programs.postgres import mortal_postgres, postgres, postgres_url  # noqa: F401 - fixtures
 from tests.programs.promtool import promtool  # noqa: F401 - a fixture
 from tests.programs.redis import own_redis, redis_server, redis_session  # noqa: F401 - fixtures
+from tests.programs.temporal import temporal, temporal_session  # noqa: F401 - fixtures
 
 ROOT = Path(__file__).resolve().parents[1]
 SLOW = ROOT / "tests" / "slow"

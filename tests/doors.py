@@ -222,6 +222,7 @@ HOMES = {
     "failsoft.tools.flux.work.shortage": "Shortage, shortage_of",
     "failsoft.tools.flux.work.solver": "Column, LinearProblem, solve",
     "failsoft.jobs.processes": "fork_server as fork_server_module",
+    "failsoft.jobs.toolset": "jobs_of",
     "failsoft.tools.flux.workers.pool": "Workers",
     "failsoft.jobs.processes.worker": "begin, call_deadline, progress",
     "failsoft.tools.workspace.invariants": "INVARIANTS",

@@ -22,6 +22,7 @@ _TOKEN_AT_LEAST = 8
 _KEY_AT_LEAST = 32
 """What the SDK's codec asks of a key, in bytes."""
 _STATE_SCHEMES = ("redis", "rediss", "unix", "valkey", "valkeys")
+_FLEET = re.compile(r"temporal://(?P<server>[^/?#@\s]+:\d{1,5})/(?P<namespace>[^/?#\s]+)")
 _LISTS = frozenset({"list_type", "tuple_type", "set_type", "frozen_set_type", "undecoded"})
 _JSON = 'must be JSON, such as ["one", "two"] for a list'
 
@@ -89,6 +90,24 @@ def _state_address(value: SecretStr) -> SecretStr:
     return value
 
 
+def _fleet_address(value: str) -> str:
+    fleet_of(value)
+    return value
+
+
+def fleet_of(value: str) -> tuple[str, str]:
+    """Return `HOST:PORT` and the namespace of the address of a Temporal server.
+
+    Raises:
+        ValueError: It is not of the form temporal://HOST:PORT/NAMESPACE.
+    """
+    found = _FLEET.fullmatch(value)
+    if found is None:
+        msg = "must be temporal://HOST:PORT/NAMESPACE"
+        raise ValueError(msg)
+    return found["server"], found["namespace"]
+
+
 def seal_keys(keys: SecretStr) -> list[str]:
     """Return the keys of a list with commas; the first one seals.
 
@@ -150,6 +169,7 @@ Commands: TypeAlias = Annotated[tuple[tuple[str, ...], ...], NoDecode, BeforeVal
 WebAddress: TypeAlias = Annotated[str, AfterValidator(web_address)]
 SecretAddress: TypeAlias = Annotated[SecretStr, _checked_by(lambda value: web_address(value.get_secret_value()))]
 StateAddress: TypeAlias = Annotated[SecretStr, AfterValidator(_state_address)]
+FleetAddress: TypeAlias = Annotated[str, AfterValidator(_fleet_address)]
 NamedTokens: TypeAlias = Annotated[SecretStr, _checked_by(holders_by_token)]
 SealKeys: TypeAlias = Annotated[SecretStr, _checked_by(seal_keys)]
 

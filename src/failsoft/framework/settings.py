@@ -10,6 +10,7 @@ from pydantic import AliasChoices, Field, SecretStr
 from failsoft.framework.setting_types import (
     PREFIX,
     EnvironmentSettings,
+    FleetAddress,
     LogLevel,
     NamedTokens,
     Names,
@@ -90,6 +91,11 @@ class Settings(EnvironmentSettings):
     )
     job_processes: int = Field(
         default=4, ge=0, le=1_000, description="Processes of each server for jobs; 0: they run in the server's own."
+    )
+    fleet_url: FleetAddress | None = Field(
+        default=None,
+        description="Where jobs run: unset, in processes of each server; temporal://HOST:PORT/NAMESPACE, in those that "
+        "`failsoft worker` starts on any machine.",
     )
     slow_call_s: float = Field(default=5.0, gt=0, description="Calls that take longer, in seconds, are logged as slow.")
     max_threads: int = Field(

@@ -23,6 +23,7 @@ from failsoft.jobs.answers import structured
 from failsoft.jobs.desk import JobDesk, handle
 from failsoft.jobs.engine import Engine, JobBook
 from failsoft.jobs.errors import JobNotFound
+from failsoft.jobs.fleet.choice import check_fleet, fleet_engine
 from failsoft.jobs.here import InProcess
 from failsoft.jobs.record import Job, JobState
 
@@ -53,6 +54,8 @@ class Jobs(BaseTool):
         self._stop_counting: Callable[[], None] | None = None
         self._asked: OrderedDict[str, tuple[str, int]] = OrderedDict()
         """By job, what it was like when it was last asked for, and how often that was answered."""
+        if self.runtime.settings.fleet_url is not None:
+            check_fleet(self.book)
 
     @property
     def desk(self) -> JobDesk:
@@ -68,8 +71,12 @@ class Jobs(BaseTool):
         return JobBook(self.runtime.state.records(self), self.runtime.settings.job_keep_s)
 
     def _engine(self, book: JobBook) -> Engine:
-        """Return what runs the jobs: processes, where they reach the store and can make the toolsets, else this one."""
-        processes = self.runtime.settings.job_processes
+        url = self.runtime.settings.fleet_url
+        return self.runner() if url is None else fleet_engine(url, book, self.toolbox_of_server)
+
+    def runner(self) -> Engine:
+        """Return what runs jobs here: processes that reach the store and can make the toolsets, else this one."""
+        book, processes = self.book, self.runtime.settings.job_processes
         if book.is_local or not processes or self._make is None or sys.platform == "win32":
             return InProcess(book, self.toolbox_of_server)
         from failsoft.jobs.local import LocalProcesses  # noqa: PLC0415 - not on Windows, which has no fork

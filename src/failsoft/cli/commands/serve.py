@@ -94,7 +94,7 @@ def serve(  # noqa: PLR0913 - what an operator may set
     served = [*(toolsets or ()), *(("--app", app) if app else ())]
     with _serving(ctx, transport, workers, " ".join(["failsoft serve", *served, "--transport http"])):
         run(
-            _LoggedSource(source, role=role),
+            LoggedSource(source, role=role),
             transport=transport.value,
             host=host,
             port=port,
@@ -177,10 +177,10 @@ def proxy(  # noqa: PLR0913 - what an operator may set
     command_line = "failsoft proxy ..." + (" --transport http" if over_http else "")
     with _serving(ctx, transport, workers, command_line, port_option="--port" if over_http else "--metrics-port"):
         if not over_http:
-            run_stdio(_LoggedSource(source), name=name or None, metrics_port=metrics_port)
+            run_stdio(LoggedSource(source), name=name or None, metrics_port=metrics_port)
             return
         run_http(
-            _LoggedSource(source),
+            LoggedSource(source),
             name=name or None,
             host=host,
             port=port,
@@ -279,7 +279,7 @@ def _headers(given: list[str]) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _LoggedSource:
+class LoggedSource:
     """Makes tools where the process logs as an application does: each worker of a server sets that up for itself."""
 
     source: ToolSource | ProxySource

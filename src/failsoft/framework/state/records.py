@@ -68,6 +68,11 @@ class Records:
         """Whether only this process sees them, so that they end with it."""
         return self.backend.is_local
 
+    @property
+    def scope(self) -> str:
+        """The prefix of their keys, which names the server, the toolset and the folders."""
+        return self._scope()
+
     def clock(self) -> float:
         """Return the store's time in seconds, which steps get as `now`."""
         return self.backend.clock()

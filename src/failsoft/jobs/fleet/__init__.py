@@ -1,0 +1,1 @@
+"""Jobs in worker processes on any machine, brought to them by Temporal."""

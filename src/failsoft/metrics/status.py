@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from operator import sub
 from typing import Any, TypeAlias
 
+from failsoft.framework.clock import utc_timestamp
 from failsoft.metrics.definitions import CALLS, DURATION, ERRORS, INFLIGHT, NEXT_STEPS
 from failsoft.metrics.families import Merged, Series
 from failsoft.metrics.recorder import PrometheusRecorder
@@ -32,6 +33,7 @@ class _Sample:
         faults: How many failed by fault of the server.
         outcomes: The calls by outcome, by operation.
         durations: The buckets of their durations, by operation.
+        errors: The failures by code.
     """
 
     at_s: float
@@ -39,6 +41,7 @@ class _Sample:
     faults: float = 0.0
     outcomes: Series = field(default_factory=dict)
     durations: Series = field(default_factory=dict)
+    errors: Mapping[str, float] = field(default_factory=dict)
 
 
 class StatusNumbers:
@@ -65,8 +68,19 @@ class StatusNumbers:
         now = self._sampled(Merged(self._recorders).series)
         for at, old in enumerate(self._samples):
             if old.outcomes and now.at_s - old.at_s > _WINDOW_S + SAMPLE_EVERY_S:
-                self._samples[at] = _Sample(old.at_s, old.calls, old.faults)
+                self._samples[at] = replace(old, outcomes={}, durations={})
         self._samples.append(now)
+
+    def history(self) -> dict[str, Any]:
+        """Return the counts of all samples, oldest first, with `at` in ISO 8601."""
+        samples, now_s = list(self._samples), self._clock()
+        codes = sorted({code for sample in samples for code in sample.errors})
+        return {
+            "at": [utc_timestamp(after_s=sample.at_s - now_s) for sample in samples],
+            "calls": [sample.calls for sample in samples],
+            "faults": [sample.faults for sample in samples],
+            "errors": {code: [sample.errors.get(code, 0) for sample in samples] for code in codes},
+        }
 
     def read(self) -> dict[str, Any]:
         """Return `operations`, `errors`, `objective`, `advice`, and the gauges by metric."""
@@ -102,8 +116,11 @@ class StatusNumbers:
     def _sampled(self, series: Mapping[str, Series]) -> _Sample:
         outcomes: Series = {key: tuple(values) for key, values in series[CALLS.name].items()}
         durations: Series = {key: tuple(values) for key, values in series[DURATION.name].items()}
-        faults = sum(count for (_, _, category, _), (count,) in series[ERRORS.name].items() if category in FAULTS)
-        return _Sample(self._clock(), sum(map(sum, outcomes.values())), faults, outcomes, durations)
+        faults, errors = 0.0, Counter[str]()
+        for (_, _, category, code), (count,) in series[ERRORS.name].items():
+            faults += count if category in FAULTS else 0
+            errors[code] += int(count)
+        return _Sample(self._clock(), sum(map(sum, outcomes.values())), faults, outcomes, durations, errors)
 
     def _before(self, at_s: float) -> _Sample:
         """Return the last sample that is as old; the oldest if none is."""

@@ -17,8 +17,9 @@ from failsoft.server.assembly import Assembly, assemble
 from failsoft.server.http.access import authentication, chosen_verifier, transport_security
 from failsoft.server.http.admission import AdmissionMiddleware
 from failsoft.server.http.metrics_route import MetricsEndpoint
-from failsoft.server.http.pages import probe_routes, status_routes
+from failsoft.server.http.probes import probe_routes
 from failsoft.server.http.seam import put_lane
+from failsoft.server.page.routes import page_routes
 from failsoft.server.sources import Tools
 
 MCP_PATH = "/mcp"
@@ -35,7 +36,7 @@ def asgi_app(
     token_verifier: TokenVerifier | None = None,
     auth: AuthSettings | None = None,
 ) -> Starlette:
-    """Return an ASGI app that serves these tools: `/mcp /metrics /healthz /readyz /status.json /`.
+    """Return an ASGI app that serves these tools: `/mcp /metrics /healthz /readyz /status.json /events /`.
 
     Run it with one process or several; it keeps no state between requests. The ASGI server does the listening, so an
     exposed address without a token is not refused here; `failsoft.serve` refuses it.
@@ -82,7 +83,7 @@ def build_app(
         token_verifier=verifier,
         custom_starlette_routes=[
             *_probes(assembly, verifier, auth),
-            *status_routes(assembly, mcp_path=MCP_PATH, scopes=scopes),
+            *page_routes(assembly, scopes=scopes),
         ],
     )
     put_lane(app, assembly, path=MCP_PATH, scopes=scopes)

@@ -8,22 +8,30 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic_core import to_json
 
 from failsoft.framework.clock import utc_timestamp
-from failsoft.framework.events import CallEvent, ReloadEvent
+from failsoft.framework.events import CallEvent, EffectEvent, IdempotencyEvent, RecoveryEvent, ReloadEvent
 from failsoft.metrics import PrometheusRecorder
 from failsoft.metrics.board import Board, in_use
 from failsoft.metrics.definitions import BULKHEAD_RUNNING, BULKHEAD_WAITING, RETRY_BUDGET, STATE_STORE_UNAVAILABLE
 from failsoft.metrics.status import SAMPLE_EVERY_S, StatusNumbers
 from failsoft.recovery.strategies.circuit_breaker import Circuit, CircuitBreaker
 from failsoft.server.assembly import Assembly
+from failsoft.server.page.story import StepLog, story_of
 
 _PLACE_AT_MOST = 300
 _RESTS = 3
 """Times that gathering the status took, before it is gathered anew."""
+
+
+class Snapshot(NamedTuple):
+    """The status at one moment, which nobody changes, and as JSON."""
+
+    facts: dict[str, Any]
+    text: bytes
 
 
 class Status:
@@ -43,21 +51,32 @@ class Status:
         self._numbers = StatusNumbers(self._recorders, objective=assembly.settings.objective)
         self._is_development = assembly.settings.environment == "development"
         self._reload: dict[str, Any] = {"ok": True}
+        self._steps = StepLog()
         self._turn = asyncio.Lock()
-        self._next: asyncio.Task[bytes] | None = None
+        self._next: asyncio.Task[Snapshot] | None = None
         """What has not begun to be gathered."""
         self._next_at = 0.0
         for runtime in runtimes:
             runtime.events.subscribe(self._note, CallEvent)
             runtime.events.subscribe(self._note_reload, ReloadEvent)
+            runtime.events.subscribe(self._steps.note, RecoveryEvent, EffectEvent, IdempotencyEvent)
         assembly.lifecycle.while_running(self._sample)
 
     def public(self) -> dict[str, Any]:
         """Return what anybody may know: name and phase."""
         return {"name": self._assembly.name, "phase": self._assembly.lifecycle.phase}
 
-    async def read(self) -> bytes:
-        """Return the status as JSON, as `docs/schemas/status.schema.json` describes it.
+    def history(self) -> dict[str, Any]:
+        """Return what was counted at each minute of the last hour: `at`, `calls`, `faults`, and `errors` by code."""
+        return self._numbers.history()
+
+    async def story(self, wanted: str) -> dict[str, Any] | None:
+        """Return the story of a call by its error id or request id; None if it is none of the last 200."""
+        calls = await asyncio.to_thread(self._board.server.calls)
+        return await story_of(wanted, calls, self._assembly.tools)
+
+    async def snapshot(self) -> Snapshot:
+        """Return the status, as `docs/schemas/status.schema.json` describes it.
 
         Files and stores are read elsewhere. Readers that come while it is gathered share the next one, and gathering
         takes a fourth of the time at most.
@@ -66,13 +85,14 @@ class Status:
             self._next = asyncio.create_task(self._read_in_turn(), name="failsoft status reader")
         return await asyncio.shield(self._next)
 
-    async def _read_in_turn(self) -> bytes:
+    async def _read_in_turn(self) -> Snapshot:
         async with self._turn:
             await asyncio.sleep(max(0.0, self._next_at - time.monotonic()))
             self._next = None
             began = time.monotonic()
             try:
-                return await asyncio.to_thread(to_json, await self._gather(), inf_nan_mode="null")
+                facts = await self._gather()
+                return Snapshot(facts, await asyncio.to_thread(to_json, facts, inf_nan_mode="null"))
             finally:
                 ended = time.monotonic()
                 self._next_at = ended + _RESTS * (ended - began)
@@ -103,7 +123,7 @@ class Status:
     def _gathered(self) -> dict[str, Any]:
         """Return what is read from the boards and from the system; for a thread."""
         numbers = self._numbers.read()
-        recent = self._board.server.calls()
+        recent = [{key: value for key, value in call.items() if key != "steps"} for call in self._board.server.calls()]
         last: dict[tuple[str, ...], str] = {}
         for call in recent:
             last.setdefault((call["tool"], call["operation"], call["code"]), call["timestamp"])
@@ -156,6 +176,8 @@ class Status:
             "request_id": event.request_id,
             "fingerprint": _fingerprint(event),
         }
+        if steps := self._steps.take(event.request_id):
+            facts["steps"] = steps
         if event.strategy:
             facts["strategy"] = event.strategy
         if event.place and self._is_development:

@@ -1,0 +1,98 @@
+// Elements and tables. Every text is set as text, never parsed as markup.
+
+/** Return an element with attributes, listeners (`onclick`) and children; null children are left out. */
+export function h(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+/** Set the text of an element, unless it is there already. */
+export function setText(element, text) {
+  const value = String(text ?? "");
+  const only = element.childNodes.length === 1 ? element.firstChild : null;
+  if (only?.nodeType === Node.TEXT_NODE ? only.data === value : value === "" && !element.firstChild) return;
+  element.textContent = value;
+}
+
+/** Set or remove an attribute, unless it is so already. */
+export function setAttribute(element, name, value) {
+  if (value === null || value === undefined || value === false) {
+    if (element.hasAttribute(name)) element.removeAttribute(name);
+  } else if (element.getAttribute(name) !== String(value)) {
+    element.setAttribute(name, String(value));
+  }
+}
+
+/** Return a panel with a heading, its parts beneath. */
+export function panel(id, title, ...children) {
+  const heading = h("h2", { id: `${id}-title` }, title);
+  return h("section", { id, class: "panel", "aria-labelledby": heading.id }, h("div", { class: "head" }, heading), ...children);
+}
+
+/** A table whose rows are kept and moved, so that an update touches only the cells that changed. */
+export class Table {
+  /**
+   * @param label What the table shows.
+   * @param columns `{title, text(item), tone?(item), hint?(item), kind?, make?(item)}`: `kind` is a class of the cells,
+   *   `make` returns an element that is made once for a row and may have its own `update(item)`.
+   * @param empty What is shown in place of a table without rows.
+   */
+  constructor(label, columns, empty) {
+    this.columns = columns;
+    this.rows = new Map();
+    this.body = h("tbody");
+    this.empty = h("p", { class: "empty" }, empty);
+    const heads = columns.map(({ title, kind }) => h("th", { scope: "col", class: kind }, title));
+    this.table = h("table", { "aria-label": label, hidden: true }, h("thead", null, h("tr", null, ...heads)), this.body);
+    this.element = h("div", { class: "table" }, this.empty, this.table);
+  }
+
+  /** Show these items in this order; `key` tells them apart. */
+  update(items, key) {
+    const gone = new Set(this.rows.keys());
+    let place = this.body.firstChild;
+    for (const item of items) {
+      const name = key(item);
+      let row = this.rows.get(name);
+      if (!row) this.rows.set(name, (row = this.makeRow(item)));
+      gone.delete(name);
+      this.fill(row, item);
+      if (row.element === place) place = row.extra?.nextSibling ?? row.element.nextSibling;
+      else this.body.insertBefore(row.element, place);
+      if (row.extra && row.extra.previousSibling !== row.element) row.element.after(row.extra);
+      if (row.extra && row.extra === place) place = row.extra.nextSibling;
+    }
+    for (const name of gone) {
+      this.rows.get(name).element.remove();
+      this.rows.get(name).extra?.remove();
+      this.rows.delete(name);
+    }
+    this.table.hidden = !items.length;
+    this.empty.hidden = items.length > 0;
+  }
+
+  makeRow(item) {
+    const cells = this.columns.map(({ kind, make }) => {
+      const cell = h(kind?.includes("name") ? "th" : "td", { class: kind, scope: kind?.includes("name") ? "row" : null });
+      if (make) cell.append((cell.made = make(item)));
+      return cell;
+    });
+    return { element: h("tr", null, ...cells), cells, extra: null };
+  }
+
+  fill(row, item) {
+    this.columns.forEach(({ text, tone, hint }, at) => {
+      const cell = row.cells[at];
+      if (cell.made) cell.made.update?.(item);
+      else setText(cell, text(item));
+      if (tone) setAttribute(cell, "data-tone", tone(item));
+      if (hint) setAttribute(cell, "title", hint(item));
+    });
+  }
+}

@@ -67,6 +67,10 @@ DEFAULTS = {
     "ask_timeout_s": 120.0,
     "ask_key": None,
     "repeats": "on",
+    "capture": None,
+    "capture_count": 200,
+    "capture_bytes": 20_000_000,
+    "capture_keep_s": 604_800.0,
     "error_docs_url": None,
 }
 ACCEPTED: dict[str, tuple[str, Any]] = {
@@ -123,6 +127,10 @@ ACCEPTED: dict[str, tuple[str, Any]] = {
     "ask_timeout_s": ("60", 60.0),
     "ask_key": ("k" * 32, SecretStr("k" * 32)),
     "repeats": ("off", "off"),
+    "capture": ("failures", "failures"),
+    "capture_count": ("5", 5),
+    "capture_bytes": ("5000", 5_000),
+    "capture_keep_s": ("60", 60.0),
     "error_docs_url": ("https://docs.example/errors", "https://docs.example/errors"),
 }
 REFUSED = {
@@ -172,6 +180,10 @@ REFUSED = {
     "ask_timeout_s": "0",
     "ask_key": "k" * 32 + ",short",
     "repeats": "perhaps",
+    "capture": "everything",
+    "capture_count": "0",
+    "capture_bytes": "10",
+    "capture_keep_s": "0",
     "error_docs_url": "docs.example",
 }
 

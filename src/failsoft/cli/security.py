@@ -14,6 +14,7 @@ from failsoft.cli.errors import ExitCode
 from failsoft.cli.screen import Screen, divert_output
 from failsoft.cli.target import Target
 from failsoft.framework.audit.places import default_head, default_key_file
+from failsoft.framework.captures import captures_folder
 from failsoft.framework.files import other_writers, state_folder
 from failsoft.framework.settings import Settings
 from failsoft.recovery.state.store import default_file
@@ -165,6 +166,7 @@ def kept_files(settings: Settings, logs: Sequence[Path]) -> list[KeptFile]:
         settings.audit_key_file or default_key_file(): "the key of the audit chain, in clear",
         **dict.fromkeys(_store_files(settings), store),
         state_folder() / "state.key": "the key of the hashes of arguments, in clear",
+        captures_folder(): "arguments of failed calls, without secrets, in clear",
         state_folder() / "files": "files that edits replace, until they are committed, in clear",
         **({settings.recovery_file: "the strategies of recovery, in clear"} if settings.recovery_file else {}),
     }
@@ -183,7 +185,7 @@ def _kept(file: Path, holds: str) -> KeptFile:
 def _of_modes(settings: Settings, logs: Sequence[Path]) -> Iterator[SecurityFinding]:
     keys = [default_key_file(), state_folder() / "state.key", *filter(None, [settings.audit_key_file])]
     relied_on = [file for file in (*keys, *_heads(settings, logs), *_store_files(settings)) if file.is_file()]
-    for file in [state_folder() / "audit", state_folder() / "files", *logs, *relied_on]:
+    for file in [state_folder() / "audit", state_folder() / "files", captures_folder(), *logs, *relied_on]:
         mode = _mode(file)
         if mode & (_OTHERS_READ | _OTHERS_WRITE):
             yield SecurityFinding(str(file), f"other users may read it (mode {mode:o})", f"chmod go-rwx {file}")

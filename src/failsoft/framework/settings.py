@@ -253,6 +253,17 @@ class Settings(EnvironmentSettings):
     repeats: Literal["on", "off"] = Field(
         default="on", description="Tell callers that a call failed the same way again, and count steps they follow."
     )
+    capture: Literal["off", "failures"] | None = Field(
+        default=None,
+        description="Keep failed calls for `failsoft replay`; unset: failures in development, otherwise off.",
+    )
+    capture_count: int = Field(default=200, ge=1, le=1_000_000, description="Failed calls that are kept, at most.")
+    capture_bytes: int = Field(
+        default=20_000_000, ge=1_000, description="Bytes that all kept calls have, at most; the oldest go first."
+    )
+    capture_keep_s: float = Field(
+        default=604_800.0, gt=0, allow_inf_nan=False, description="Seconds for which a failed call is kept."
+    )
     error_docs_url: WebAddress | None = Field(
         default=None, description="Address of the published catalogue pages, for the problem format's type."
     )
@@ -261,6 +272,11 @@ class Settings(EnvironmentSettings):
     def detail_level(self) -> DetailLevel:
         """The level of detail for callers: `detail` if set, otherwise by environment."""
         return self.detail or _DETAIL[self.environment]
+
+    @property
+    def captures_failures(self) -> bool:
+        """Whether failed calls are kept for a replay: `capture` if set, otherwise in development."""
+        return self.environment == "development" if self.capture is None else self.capture == "failures"
 
 
 class ToolsetSettings(EnvironmentSettings):

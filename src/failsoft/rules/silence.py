@@ -43,7 +43,7 @@ class Silences:
                 rule = by_name(name)
             except NotFound as error:
                 raise ConfigurationError(
-                    issue=f"{_TABLE} in {place}: {error.message.rstrip('.')}", resolution="failsoft rules lists them"
+                    issue=f"{_TABLE} in {place} names no rule ({error.message})", resolution="failsoft rules lists them"
                 ) from None
             if not isinstance(reason, str) or not reason.strip():
                 raise ConfigurationError(

@@ -1,4 +1,4 @@
-"""Testing kit: a clock that jumps instead of waiting, scripted faults and answers, captured events, and a client.
+"""Testing kit: a clock that jumps instead of waiting, scripted faults and answers, events, captured calls, a client.
 
 The pytest plugin of failsoft provides fixtures for them. Nothing here needs pytest.
 """
@@ -19,6 +19,7 @@ from failsoft.testing.kit import (
     http_error,
     without_recovery,
 )
+from failsoft.testing.replays import Replayed, replayed
 
 __all__ = [
     "AnswerScript",
@@ -28,11 +29,13 @@ __all__ = [
     "Hang",
     "InstantClock",
     "InstantLoop",
+    "Replayed",
     "Report",
     "connected",
     "fails_with",
     "fresh_runtime",
     "http_error",
+    "replayed",
     "watch_reports",
     "without_recovery",
 ]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from failsoft.framework.answer.response import RecoveryReceipt
     from failsoft.framework.asking import Ask
     from failsoft.framework.call.bound import Toolbox
+    from failsoft.framework.captures.script import Script
     from failsoft.framework.errors import ToolError
     from failsoft.framework.errors.vocabulary import StopReason
 
@@ -174,6 +175,7 @@ class CallScope:
         consent: What a person has consented to before the call was made, see `consent_to`; empty without a consent.
         cancels: Called when a keyed call is cancelled; returns whether its caller requested that, as opposed to a lost
             connection.
+        script: Answers marked effects and `Chaos` from a capture, in a replay.
 
     Attributes:
         left_running: Tasks of keyed calls that still run after their caller was cancelled; set by the call.
@@ -192,6 +194,7 @@ class CallScope:
     sends_key: bool = True
     consent: str = ""
     cancels: Callable[[], bool] = _always
+    script: Script | None = None
     left_running: tuple[asyncio.Task[Any], ...] = field(default=(), init=False)
 
     @property

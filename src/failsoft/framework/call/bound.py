@@ -107,6 +107,7 @@ class BoundOperation(Generic[P, R_co]):
         self.threads, self.state = runtime.threads, runtime.state
         self.events, self.gauges = runtime.events, runtime.gauges
         self.recent = runtime.recent.of(vars(tool).setdefault("_identity", new_id()), self.name)
+        self.captures = runtime.captures
         self.audit = tool.audit if tool.audit is not None else runtime.audit
         self.wire = find_format(
             tool.wire_format if self.settings.wire_format == "auto" else self.settings.wire_format,

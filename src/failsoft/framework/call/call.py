@@ -28,6 +28,7 @@ from failsoft.framework.text import bounded
 if TYPE_CHECKING:
     from failsoft.framework.asking.waiting import Asked
     from failsoft.framework.call.bound import BoundOperation, Toolbox
+    from failsoft.framework.captures.trail import Trail
 
 _ANSWER_S, _ANSWER_RATIO = 0.25, 0.05
 """The share of the remaining time that an outgoing request leaves, so that its own time-out fires first."""
@@ -71,6 +72,7 @@ class Call(CallContext):
         raised: The exception of the last run of the handler, not normalized.
         effect_so_far: The combined effect of the failed runs of the handler.
         thread_over: For a sync handler, done when its last run has ended, possibly after its call.
+        trail: What it notes for its capture, on the outermost call; not set without notes.
         told: What is told besides the value or the error: warnings, receipt, stop reason.
         error: The typed error that recovery is about.
         retry_point: The part of the chain that `retry` runs again, set with the error.
@@ -83,7 +85,7 @@ class Call(CallContext):
         *("deadline", "effect_so_far", "effects_begun", "error", "expired", "forked_from", "handler"),
         *("handler_done", "has_begun_below", "idempotency_key", "idempotent", "inherited_until", "is_counted"),
         *("is_retried_below", "is_running", "loop", "outer", "params", "raised", "read_only", "record", "refused"),
-        *("retry_point", "runs_above", "scope", "started_at", "thread_over", "told"),
+        *("retry_point", "runs_above", "scope", "started_at", "thread_over", "told", "trail"),
         "under_way_below",
     )
 
@@ -99,6 +101,7 @@ class Call(CallContext):
     outer: Call
     asked: Asked
     has_begun_below: bool
+    trail: Trail
     under_way_below: set[Call]
 
     def __init__(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 from failsoft.framework.asking.waiting import asked_in
 from failsoft.framework.call import NO_SCOPE, CallScope
+from failsoft.framework.captures.trail import effect_in, note_found
 from failsoft.framework.errors import ConfigurationError, IdempotencyOutcomeUnknown, ToolError
 from failsoft.framework.events import EffectEvent
 from failsoft.framework.normalize import is_refused
@@ -154,6 +155,7 @@ def _steps(call: Call, name: str, run: Step, probe: Step | None) -> Generator[St
         if found is not NOT_DONE:
             if "value" not in marked:
                 yield _OnLoop(functools.partial(record.mark, name, value=found))
+            note_found(call, name, found)
             return found
     handled = sys.exception()
     try:
@@ -186,21 +188,30 @@ def _take_back(call: Call, name: str, error: Exception) -> None:
 
 
 def _carried_out(call: Call, name: str, run: Step) -> Generator[Step, Any, Any]:
-    """Yield the effect, return its value, and publish how it went if anybody listens."""
-    if not call.bound.events.wants(EffectEvent):
+    """Yield the effect, return its value, and publish how it went if anybody listens.
+
+    It is noted for a capture, and answered from one in a replay.
+    """
+    run, note = effect_in(call, name, run)
+    if note is None and not call.bound.events.wants(EffectEvent):
         return (yield run)
     began = time.perf_counter()
     result: Literal["ok", "error", "cancelled"] = "error"
     try:
         value = yield run
         result = "ok"
+        if note is not None:
+            note("value", value)
     except BaseException as error:
         result = "cancelled" if is_real_cancellation(error) else "error"
+        if note is not None:
+            note("error" if isinstance(error, Exception) else "unfinished", error)
         raise
     finally:
-        ids = {"tool": call.tool, "operation": call.operation, "request_id": call.request_id}
-        duration_s = time.perf_counter() - began
-        call.bound.events.publish(EffectEvent(**ids, name=name, result=result, duration_s=duration_s))
+        if call.bound.events.wants(EffectEvent):
+            ids = {"tool": call.tool, "operation": call.operation, "request_id": call.request_id}
+            duration_s = time.perf_counter() - began
+            call.bound.events.publish(EffectEvent(**ids, name=name, result=result, duration_s=duration_s))
     return value
 
 

@@ -69,6 +69,7 @@ class Options(OfferOptions, total=False):
     recovery: Sequence[RecoveryStrategy | PlacedStrategy] | None
     confirm: bool | Literal["when destructive"]
     job: bool | Literal["required"]
+    sensitive: bool
 
 
 class Operation(Generic[P, R_co]):
@@ -103,6 +104,7 @@ class Operation(Generic[P, R_co]):
         self.recovery = options.get("recovery")
         self.confirm = options.get("confirm", False)
         self.job = options.get("job", False)
+        self.sensitive = options.get("sensitive", False)
         self.input_schema = input_schema
         self.is_async = inspect.iscoroutinefunction(function)
         self.checks: list[Callable[..., Any]] = []
@@ -314,19 +316,17 @@ def operation(
             - `atomic`: If the handler raises, nothing was changed, as in a transaction: the failure has
               `effect: none`, and its idempotency key is released.
             - `effects`: The handler marks everything that it changes with `call.effect`: until the first mark nothing
-              was changed, and it may be run again. Without it, a handler that changes something is taken to have begun
-              when it starts.
+              was changed, and it may be run again. Without it, a handler that changes something has begun at its start.
             - `open_world`: It accesses systems that this server does not control.
-            - `verify_with`: The read-only operation that shows whether the work was done, for arguments of the same
-              names.
+            - `verify_with`: The read-only operation that shows, by arguments of the same names, if the work was done.
             - `timeout`: The time limit of the whole call in seconds, above 0; by default that of the settings.
-            - `recovery`: The strategies of this operation, which replace the runtime's; an empty list disables
-              recovery.
+            - `recovery`: The strategies of this operation, in place of the runtime's; an empty list disables recovery.
             - `confirm`: The person who uses the client has to allow each call; one that nobody allows, or where nobody
               can be asked, fails with APPROVAL_REQUIRED. `"when destructive"`: only of operations that say
               `destructive=True`, or neither that nor `read_only`, unless a check sets `call.read_only`. The outcome of
               an earlier call, by its key or from a cache, is given without a question.
             - `job`: A call longer than FAILSOFT_JOB_INLINE_S gets a `job_id` and runs on; `"required"`: every call.
+            - `sensitive`: What it is given is never captured for `failsoft replay` (FAILSOFT_CAPTURE).
 
     Raises:
         TypeError: There is no such option, the name is not allowed in MCP, the time-out is not above 0, or `effects`

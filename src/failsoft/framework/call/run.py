@@ -10,9 +10,7 @@
 
 Back in `observe`, the call has succeeded, failed or been cancelled. `_succeeded` makes the response of the value.
 `_failed` chooses the next step and counts repeats (`next_step.py`), explains the error (`explain.py`), runs the
-toolset's `on_failure`, writes the audit entry (`audited.py`), and at last counts, logs, alerts and makes the response
-(`_failed_response`). Where the caller has a limit of size the response is encoded here (`answer/response.py`,
-`formats.py`, `lean.py`), else by the server.
+toolset's `on_failure`, writes the audit entry (`audited.py`), then counts, logs, alerts, captures, and responds.
 """
 
 from __future__ import annotations
@@ -320,6 +318,8 @@ def _failed_response(call: Call, failure: Failure, duration_s: float) -> Failed:
         tell(bound.alert, failure)
     if bound.events.wants(CallEvent):
         tell(bound.publish_end, call, outcome, duration_s, failure)
+    if bound.captures is not None:
+        tell(bound.captures.keep, call, failure)
     call.forget_errors()
     metadata = Metadata(int(duration_s * 1_000_000) / 1000, warnings=[*call.told.warnings])
     response = Failed(False, None, failure, metadata, (), bound.wire)  # noqa: FBT003 - positional: half the cost

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from failsoft.framework.call.bound import BoundOperation
     from failsoft.framework.call.chain import Chain, Middleware, RecoveryConfigurationPort, RecoveryEngine
     from failsoft.framework.call.effects import DetachedCalls
+    from failsoft.framework.captures import Captures
     from failsoft.framework.events import Events
     from failsoft.framework.logs.alerts import AlertDispatcher
     from failsoft.framework.recent import Recent
@@ -157,6 +158,14 @@ def _recent(settings: Settings, events: Events) -> Recent:
     return Recent(lambda code, result: events.publish(NextStepEvent(code, result)), is_off=settings.repeats == "off")
 
 
+def _captures(settings: Settings) -> Captures | None:
+    if not settings.captures_failures:
+        return None
+    from failsoft.framework.captures import Captures  # noqa: PLC0415 - only where calls are captured
+
+    return Captures.from_settings(settings)
+
+
 def _audit_log(settings: Settings) -> AuditLog | None:
     if settings.audit_path is None:
         return None
@@ -204,6 +213,8 @@ class Runtime:
         self.metrics: Recorder = self._metrics(metrics)
         self.alerts = alerts if alerts is not None else self._alerts(settings)
         self.audit = audit if audit is not None else _audit_log(self.settings)
+        self.captures = _captures(self.settings)
+        """What keeps failed calls for `failsoft replay`; None if FAILSOFT_CAPTURE is off."""
         self.threads = _thread_pool(self.settings)
         self.detached = _detached_calls()
         self.events = events if events is not None else _new_events()

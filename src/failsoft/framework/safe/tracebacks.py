@@ -56,8 +56,23 @@ def _stack_of(shown: BaseException) -> str:
 
 def author_line(error: BaseException) -> str:
     """Return `file:line in function` of the author's innermost frame; empty if no such frame is involved."""
-    links = [link for link in _links(original(error).__traceback__) if _owner(_file(link)) == "author"]
-    return _place(links[-1].tb_frame, links[-1].tb_lineno) if links else ""
+    link = author_link(error)
+    return "" if link is None else _place(link.tb_frame, link.tb_lineno)
+
+
+def author_place(error: BaseException) -> tuple[str, str] | None:
+    """Return `file:line in function` and the qualified name of the function of that frame; None if there is none."""
+    link = author_link(error)
+    return None if link is None else (_place(link.tb_frame, link.tb_lineno), link.tb_frame.f_code.co_qualname)
+
+
+def author_link(error: BaseException) -> TracebackType | None:
+    """Return the author's innermost entry of a traceback; None if no such frame is involved."""
+    found = None
+    for link in _links(original(error).__traceback__):
+        if _owner(_file(link)) == "author":
+            found = link
+    return found
 
 
 def calling_line() -> str:

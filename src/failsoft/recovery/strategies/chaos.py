@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed
+from failsoft.framework.captures.trail import script_of, trail_of
 from failsoft.framework.errors import Unavailable
 from failsoft.recovery.strategy import IN_CODE, strategy
 
@@ -103,7 +104,10 @@ class _Disturbance:
         """Run the handler or its replacement."""
         if self._chaos.gate is not None and not self._chaos.gate(call):
             return await proceed(call)
-        fault = self._next()
+        script = script_of(call)
+        fault = self._next() if script is None else _InjectedFault(*script.fault(call))
+        if (trail := trail_of(call)) is not None:
+            trail.note_fault(call, fault.delay_s, fault.kind)
         if fault.delay_s > 0:
             await asyncio.sleep(fault.delay_s)
         stand_in = self._stand_in(fault.kind)

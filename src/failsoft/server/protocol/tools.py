@@ -308,6 +308,7 @@ class ToolProtocol:
             ended_by_server=lambda: _ending() if self._lifecycle.was_cut_off(asyncio.current_task()) else None,
             # Over HTTP, and during shutdown, a cancelled request means that the connection was closed.
             cancels=lambda: ctx.request is None and self._lifecycle.is_ready,
+            script=None,
         )
 
     def _unknown(self, name: str, arguments: Mapping[str, Any]) -> MCPError:

@@ -19,7 +19,8 @@ from failsoft.cli.options import AsJson
 from failsoft.cli.screen import Screen
 from failsoft.cli.store import store_place, with_store
 from failsoft.framework.audit.reading import entries as audit_entries, segments
-from failsoft.framework.errors import ConfigurationError, NotFound
+from failsoft.framework.captures import captures_folder, read_capture
+from failsoft.framework.errors import ConfigurationError, InvalidParameter, NotFound
 from failsoft.framework.logs.log_output import as_fact
 from failsoft.framework.settings import Settings
 from failsoft.framework.state.backend import Backend, Record
@@ -100,6 +101,9 @@ def find(
     if state is not None or (named != "memory:" if named else default_file().exists()):
         records = _records(wanted, state)
         places.append(store_place(state))
+    captured = _captured(wanted)
+    if captured:
+        places.append(str(captures_folder()))
     if not places:
         raise ConfigurationError(
             issue=f"nothing to search in was named, and the store of 'failsoft serve' is not at {default_file()}",
@@ -108,7 +112,7 @@ def find(
     with TemporaryDirectory() as folder:
         files = [_rereadable(path, Path(folder)) for path in logs]
         events = _story({wanted, *(event.facts["idempotency_key"] for event in records)}, files, audits)
-    found = [*sorted(events, key=lambda event: event.timestamp), *records]
+    found = [*sorted([*events, *captured], key=lambda event: event.timestamp), *records]
     if not found:
         raise NotFound(
             message=f"Nothing is known of '{bounded(wanted)}' in {', '.join(places)}.",
@@ -119,11 +123,41 @@ def find(
     if as_json:
         screen.json([{"source": event.source, **event.facts} for event in found])
         return
-    for event in found:
-        screen.text(_line(event))
+    for line in (*map(_line, found), *_further(found, wanted)):
+        screen.text(line)
+
+
+def _further(found: Sequence[_Event], wanted: str) -> Iterator[str]:
+    """Yield the commands that lead on: to the replay of a captured call, and to the whole trace."""
+    for error_id in dict.fromkeys(event.ids["error_id"] for event in found if "error_id" in event.ids):
+        if command := _replay_command(error_id):
+            yield f"make the call again: {command}"
     traces = {event.ids["trace_id"] for event in found if "trace_id" in event.ids} - {wanted}
     for trace in sorted(traces):
-        screen.text(f"the whole trace: failsoft find {shlex.quote(printable(trace))}")
+        yield f"the whole trace: failsoft find {shlex.quote(printable(trace))}"
+
+
+def _captured(wanted: str) -> list[_Event]:
+    """Return what is captured of the call with this error id."""
+    try:
+        capture = read_capture(wanted)
+    except InvalidParameter:
+        return []
+    about = capture.model_dump(include={"error_id", "tool", "operation", "code", "effect"})
+    place = {"place": capture.origin} if capture.origin else {}
+    return [
+        _Event(capture.timestamp, "capture", {"timestamp": capture.timestamp, "event": "captured", **about, **place})
+    ]
+
+
+def _replay_command(error_id: str) -> str:
+    """Return the command that makes a captured call again; empty without a capture."""
+    try:
+        capture = read_capture(error_id)
+    except InvalidParameter:
+        return ""
+    own = () if capture.toolset_class.startswith("failsoft.") else ("--app", printable(capture.toolset_class))
+    return shlex.join(["failsoft", "replay", error_id, *own])
 
 
 def _story(ids: set[str], logs: Sequence[Path], audits: Sequence[Path]) -> list[_Event]:

@@ -37,7 +37,7 @@ KEPT = (
 )
 """What runs where no name is given, and what `--keep` writes down."""
 BY_NAME = (
-    *("baseline", "instructions", "adapters", "keyed_calls", "flux", "edit_histories"),
+    *("baseline", "captures", "instructions", "adapters", "keyed_calls", "flux", "edit_histories"),
     *("docs_questions", "docs_trees", "docs_dead_paths", "agents", "adversarial", "answers", "play", "outages"),
     *("fleet", "hostile_upstreams", "redaction", "rolling_restart", "store"),
 )

@@ -17,6 +17,8 @@ from failsoft.framework.files import OPEN_FLAGS, opened_regular, state_folder
 _NAME = re.compile(r"[0-9a-f]{16}\.json")
 _UNFINISHED = re.compile(r"\.[0-9a-f]{16}\.\d+")
 _UNFINISHED_AT_MOST_S = 60.0
+_LARGE = 100_000
+"""Bytes of a capture after which there is always a look at what is too much."""
 _NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -54,8 +56,8 @@ class CaptureFolder:
         self._kept: dict[str, _Kept] = {}
         """The captures by name, the oldest first."""
 
-    def write(self, error_id: str, content: bytes) -> None:
-        """Write a capture whole, then remove what is too old or too much.
+    def write(self, error_id: str, content: bytes, *, is_last: bool = True) -> None:
+        """Write a capture whole, then remove what is too old or too much, unless others follow at once.
 
         Raises:
             OSError: The folder or the file cannot be made, or the capture is larger than all may be.
@@ -67,8 +69,9 @@ class CaptureFolder:
             name = f"{error_id}.json"
             self._put(name, content)
             self._kept[name] = _Kept(time.time(), len(content))
-            self._look()
-            self._remove_oldest(name)
+            if is_last or len(content) > _LARGE:
+                self._look()
+                self._remove_oldest(name)
 
     def _require_folder(self) -> None:
         """Make the folder if need be."""
@@ -88,7 +91,7 @@ class CaptureFolder:
                 self.folder.chmod(0o700)
 
     def _put(self, name: str, content: bytes) -> None:
-        fresh = self.folder / f".{name.removesuffix('.json')}.{os.getpid()}"
+        fresh = f"{self.folder}/.{name.removesuffix('.json')}.{os.getpid()}"
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK | OPEN_FLAGS, 0o600)
         try:
             try:
@@ -97,9 +100,9 @@ class CaptureFolder:
                     written += os.write(descriptor, content[written:])
             finally:
                 os.close(descriptor)
-            fresh.replace(self.folder / name)
+            os.replace(fresh, f"{self.folder}/{name}")  # noqa: PTH105 - text, at a fifth of the cost of paths
         except BaseException:
-            fresh.unlink(missing_ok=True)
+            Path(fresh).unlink(missing_ok=True)
             raise
 
     def _look(self) -> None:

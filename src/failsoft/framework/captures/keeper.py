@@ -8,7 +8,7 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -32,7 +32,11 @@ if TYPE_CHECKING:
 Call: TypeAlias = Any
 """A `Call`, whose room stands above this one."""
 
-_WAITING_AT_MOST = 1_000
+_WAITING_AT_MOST, _SIZE_AT_MOST = 1_000, 20_000_000
+"""Captures that wait to be written, and the characters of their arguments."""
+_BURST, _LARGE = 200, 1_000_000
+"""Captures, and characters of arguments, that are written though more may come."""
+_BURST_AT_MOST_S, _PAUSE_S = 1.0, 0.02
 _AT_EXIT_S = 5.0
 _OF_A_KEY = frozenset({"IDEMPOTENCY_CONFLICT", "IDEMPOTENCY_IN_PROGRESS", "IDEMPOTENCY_OUTCOME_UNKNOWN"})
 
@@ -126,10 +130,11 @@ class Captures:
             },
         )
 
-    def write(self, noted: _Noted) -> None:
+    def write(self, noted: _Noted, *, is_last: bool) -> None:
         """Redact and write a capture; one that cannot be written is a line in the log."""
         try:
-            self._folder.write(noted.facts["error_id"], json.dumps(self._content(noted)).encode("ascii"))
+            content = json.dumps(self._content(noted)).encode("ascii")
+            self._folder.write(noted.facts["error_id"], content, is_last=is_last)
         except OSError as error:
             self._report(error.strerror or type(error).__name__)
         except Exception as error:  # noqa: BLE001 - whatever a capture is made of, the thread goes on with the next
@@ -187,36 +192,60 @@ def _effect(operation: str, name: str, how: str, what: Any) -> dict[str, Any]:
 
 
 class _Writer:
-    """The thread that writes captures, started with the first one; at the end of the process it finishes."""
+    """The thread that writes captures, started with the first one; at the end of the process it finishes.
+
+    A failure that stands alone is written at once. Of a burst the others are written together when it pauses, so that
+    writing does not take the interpreter from the calls.
+    """
 
     def __init__(self) -> None:
         self._waiting: queue.SimpleQueue[tuple[Captures, _Noted]] = queue.SimpleQueue()
-        self._count = self._done = 0
+        self._count = self._done = self._size = 0
+        self._hurry = threading.Event()
         self._thread: threading.Thread | None = None
 
     def put(self, captures: Captures, noted: _Noted) -> bool:
         """Write a capture soon; return False if too many wait."""
-        if self._count - self._done >= _WAITING_AT_MOST:
+        if self._count - self._done >= _WAITING_AT_MOST or self._size > _SIZE_AT_MOST:
             return False
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="failsoft-captures", daemon=True)
             self._thread.start()
             atexit.register(self.finish)
         self._count += 1
+        self._size += len(noted.arguments or "")
         self._waiting.put((captures, noted))
         return True
 
     def _run(self) -> None:
         while True:
-            captures, noted = self._waiting.get()
-            tell(captures.write, noted)
+            batch = [self._waiting.get()]
+            while batch:
+                self._write(batch)
+                batch = self._burst()
+
+    def _burst(self) -> list[tuple[Captures, _Noted]]:
+        """Return what has come when nothing more comes, or when it is too much or too old to wait."""
+        seen, until = -1, time.monotonic() + _BURST_AT_MOST_S
+        while seen < (seen := self._waiting.qsize()) < _BURST and self._size < _LARGE and time.monotonic() < until:
+            self._hurry.wait(_PAUSE_S)
+        return [self._waiting.get() for _ in range(self._waiting.qsize())]
+
+    def _write(self, batch: Sequence[tuple[Captures, _Noted]]) -> None:
+        last = {captures: place for place, (captures, _) in enumerate(batch)}
+        for place, (captures, noted) in enumerate(batch):
+            tell(captures.write, noted, is_last=last[captures] == place)
             self._done += 1
+        if self._waiting.empty():
+            self._size = 0
 
     def finish(self, within_s: float = _AT_EXIT_S) -> None:
         """Wait until all captures are written, for this many seconds at most."""
         until = time.monotonic() + within_s
+        self._hurry.set()
         while self._done < self._count and time.monotonic() < until:
             time.sleep(0.002)
+        self._hurry.clear()
 
     def forget(self) -> None:
         """Begin anew: a forked process has no thread, and its parent writes what waits."""

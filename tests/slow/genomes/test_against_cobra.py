@@ -22,7 +22,7 @@ VIABLE_ONCE = ["b2574", "b0029", "b3807", "b2762", "b3850", "b1260", "b1261"]
 
 @pytest.mark.parametrize("name", ["iJO1366", "salmonella"])
 def test_every_deletion_is_that_of_cobra(lab: Lab, tool: Flux, name: str) -> None:
-    assert_that_deletions_are_those_of_cobra(lab, tool, lab.loaded(tool, name), shipped(name), at_most=250)
+    assert_that_deletions_are_those_of_cobra(lab, tool, lab.loaded(tool, name), shipped(name), at_most=100)
 
 
 def test_lethal_genes_are_lethal_as_deletions_and_as_knock_outs(lab: Lab, tool: Flux) -> None:

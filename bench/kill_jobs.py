@@ -1,6 +1,6 @@
 """Jobs through kills: servers and their processes are killed under load, and every job ends once.
 
-`python bench/kill_jobs.py [--jobs 1000] [--store sqlite|redis] [--seconds 300]` starts a server over HTTP, sends each
+`python bench/kill_jobs.py [--jobs 1000] [--store sqlite|redis]` starts a server over HTTP, sends each
 job twice with its key from several clients, kills the server and the processes of jobs again and again, and starts the
 server anew. At the end it prints how often the work of each job was done, and fails if an acknowledged job did not end
 exactly once, an effect was done twice, or a job was lost. `tests/slow/jobs` runs it with fewer jobs.
@@ -28,6 +28,8 @@ from typing import Any
 import httpx2
 
 KEY = "dev.failsoft/idempotency-key"
+_OF_FORK_SERVERS = 0.1
+"""How often the process is killed that those of jobs are forked from; it takes as long to start as a server."""
 _APP = '''
 import asyncio, os
 from failsoft import NOT_DONE, BaseTool, CallContext, operation
@@ -100,7 +102,10 @@ class Site:
 
     def kill_process(self, chance: random.Random) -> None:
         """Kill one of the processes that belong to the server: of jobs, or the one that they are forked from."""
-        if pids := self._below(self._process().pid):
+        server = self._process().pid
+        forked = [pid for child in _children_of(server) for pid in _children_of(child)]
+        pids = _children_of(server) if chance.random() < _OF_FORK_SERVERS else forked
+        if pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(chance.choice(pids), signal.SIGKILL)
                 self.kills["process"] += 1
@@ -220,9 +225,9 @@ async def run(site: Site, jobs: int, *, clients: int = 4, every_s: float = 1.0, 
         while True:
             await asyncio.sleep(every_s * chance.uniform(0.5, 1.5))
             drawn = chance.random()
-            if drawn < 0.1:
+            if drawn < 0.08:
                 await asyncio.to_thread(site.kill_store)
-            if drawn < 0.3:
+            if drawn < 0.15:
                 await asyncio.to_thread(site.kill_server)
                 await asyncio.sleep(2 * every_s)
             else:
@@ -255,11 +260,12 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1_000)
     parser.add_argument("--store", default="sqlite", choices=["sqlite", "redis"])
     parser.add_argument("--every", type=float, default=1.0, help="seconds between kills")
+    parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="failsoft-jobs-") as name:
         site = Site(Path(name), sys.executable, options.store)
         try:
-            result = asyncio.run(run(site, options.jobs, every_s=options.every))
+            result = asyncio.run(run(site, options.jobs, every_s=options.every, seed=options.seed))
         finally:
             site.close()
             tail = (Path(name) / "log").read_text(encoding="utf-8")[-3000:]

@@ -32,7 +32,7 @@ _CANCEL_S: Final = 5.0
 _LATE_S: Final = 30.0
 """How much longer than its time limit a job may run before its process is killed, in seconds."""
 _YEAR_S: Final = 31_536_000.0
-_PAUSE_S, _PAUSE_AT_MOST_S = 0.5, 30.0
+_PAUSE_S, _PAUSE_AT_MOST_S = 0.25, 4.0
 """How long no process is taken after one could not be started, in seconds: at first, and at most."""
 
 
@@ -194,6 +194,8 @@ class LocalProcesses(StoredEngine):
 
     def _pause(self) -> None:
         """Take no process for a while."""
+        if self._go_on_at > loop_time():  # another job has run into the same
+            return
         self._pause_s = min(_PAUSE_AT_MOST_S, 2 * self._pause_s or _PAUSE_S)
         self._go_on_at = loop_time() + self._pause_s
         asyncio.get_running_loop().call_later(self._pause_s, self._serve)

@@ -33,6 +33,7 @@ SUBJECTS_OF_SLOW_TESTS = {
     "races",
     "site",
     "soak",
+    "telemetry",
 }
 SAYS_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc"}
 

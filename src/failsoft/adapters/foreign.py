@@ -28,8 +28,8 @@ from failsoft.framework.call.time_limits import running_call
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import BadOutput
 from failsoft.framework.safe.author_reports import logger
-from failsoft.server import telemetry
 from failsoft.server.protocol.caller import principal_of
+from failsoft.server.telemetry import spans
 
 _COMBINING = frozenset({"$ref", "allOf", "anyOf", "dependentSchemas", "else", "if", "oneOf", "then"})
 """Keywords at a schema's root that may list properties elsewhere than under `properties`."""
@@ -153,12 +153,12 @@ class ForeignTools(BaseTool):
             request: The SDK's request; None for a call in this process.
             run: Runs the tool.
         """
-        facts: Any = {} if request is None else {**telemetry.ids_of(request), "meta": request.meta or {}}
+        facts: Any = {} if request is None else {**spans.ids_of(request), "meta": request.meta or {}}
         if request is not None and request.session.can_send_request:
             _let_think(request.session)
         scope = ForeignScope(principal=principal_of(request), toolbox=self._toolbox, run=run, request=request, **facts)
         response = await operation.call(arguments, scope)
-        telemetry.describe_call(response)
+        spans.describe_call(response, operation, scope)
         return response
 
     def verifier_of(self, declaration: Operation) -> str | None:

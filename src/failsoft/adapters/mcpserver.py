@@ -32,7 +32,7 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.errors import InvalidParameter
 from failsoft.framework.soft import SoftOperation, declaration_of
-from failsoft.server import telemetry
+from failsoft.server.telemetry import spans
 
 __all__ = ["FailSoft"]
 
@@ -87,7 +87,7 @@ class FailSoft:
         self._call_tool, self._list_tools = server.call_tool, server.list_tools
         target.call_tool, target.list_tools = self.call_tool, self.list_tools
         self._middleware = list(server.middleware)
-        telemetry.install(self._server, [self.tools.runtime.events])
+        spans.install(self._server, [self.tools.runtime.events])
 
     def detach(self) -> None:
         """Restore the server's own `call_tool` and `list_tools`."""

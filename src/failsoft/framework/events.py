@@ -114,6 +114,7 @@ class RecoveryEvent:
         result: `recovered`, `failed` or `skipped`.
         code: The code of the error.
         attempt: The number of attempts so far.
+        duration_s: How long it took, further runs of the handler included, in seconds; 0 if that was not measured.
     """
 
     tool: str
@@ -123,6 +124,7 @@ class RecoveryEvent:
     result: RecoveryOutcome
     code: str
     attempt: int
+    duration_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

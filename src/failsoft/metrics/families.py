@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from failsoft._version import __version__
 from failsoft.metrics.board import Gauge, in_use
-from failsoft.metrics.definitions import BUILD_INFO, BY_NAME, DEFINITIONS, LOOP_LAG, MetricDefinition
-from failsoft.metrics.values import Numbers, Row, added
+from failsoft.metrics.definitions import BUILD_INFO, BY_NAME, DEFINITIONS, DURATION, LOOP_LAG, MetricDefinition
+from failsoft.metrics.values import Numbers, Row, Traced, added
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -36,6 +36,10 @@ class Source(Protocol):
         """Return the gauges of this process, or those that are the same in every process."""
         ...
 
+    def exemplars(self) -> dict[tuple[str, ...], dict[int, Traced]]:
+        """Return calls of sampled traces, by labels and bucket of the histogram of durations."""
+        ...
+
 
 class Merged:
     """The numbers of several recorders, and of all workers, at one moment.
@@ -49,11 +53,20 @@ class Merged:
     """
 
     def __init__(self, sources: Sequence[Source], *, pause_s: float = 0.0) -> None:
-        self._pause_s, self._done = pause_s, 0
+        self._pause_s, self._done, self._sources = pause_s, 0, sources
         self._numbers = list({id(recorder.numbers): recorder.numbers for recorder in sources}.values())
         self._board = in_use()
         own = [gauge for recorder in sources for gauge in recorder.gauges()]
         self._gauges = [own, _once(gauge for recorder in sources for gauge in recorder.gauges(shared=True))]
+
+    @functools.cached_property
+    def exemplars(self) -> dict[tuple[str, ...], dict[int, Traced]]:
+        """Calls of sampled traces in this process, the last of each bucket; those of other workers only they show."""
+        found: dict[tuple[str, ...], dict[int, Traced]] = {}
+        for recorder in self._sources:
+            for labels, traced in recorder.exemplars().items():
+                found[labels] = {**found.get(labels, {}), **traced}
+        return found
 
     def pause(self) -> None:
         """Let calls go on, now and then."""
@@ -149,13 +162,18 @@ class _Samples(Sequence[Any]):
         self._item, self._merged = item, merged
 
     def __iter__(self) -> Iterator[Sample]:
-        from prometheus_client.samples import Sample  # noqa: PLC0415 - as above
+        from prometheus_client.samples import Exemplar, Sample  # noqa: PLC0415 - as above
 
         keys = (*self._item.labels, "le")
+        examples = self._merged.exemplars if self._item is DURATION else {}
         for labels, values in self._merged.series[self._item.name].items():
-            for suffix, last, value in _expanded(self._item, values):
+            traced = examples.get(labels, {})
+            for place, (suffix, last, value) in enumerate(_expanded(self._item, values)):
                 self._merged.pause()
-                yield Sample(self._item.name + suffix, dict(zip(keys, (*labels, *last), strict=False)), value)
+                shown, example = dict(zip(keys, (*labels, *last), strict=False)), None
+                if place in traced:  # the buckets come first
+                    example = Exemplar({"trace_id": traced[place].trace_id}, *traced[place][1:])
+                yield Sample(self._item.name + suffix, shown, value, None, example)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

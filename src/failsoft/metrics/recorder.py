@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import weakref
 from bisect import bisect_left
 from contextlib import suppress
@@ -46,7 +47,7 @@ from failsoft.metrics.definitions import (
     MetricDefinition,
 )
 from failsoft.metrics.families import FamilyCollector
-from failsoft.metrics.values import Cells, FirstKeys, Numbers, label
+from failsoft.metrics.values import Cells, FirstKeys, Numbers, Traced, label
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -178,6 +179,12 @@ class PrometheusRecorder:
         with self._lock:
             return [(name, self._admit(name, labels), value) for name, labels, value in read if name in BY_NAME]
 
+    def exemplars(self) -> dict[tuple[str, ...], dict[int, Traced]]:
+        """Return the examples of the durations of calls in this process, by labels and bucket."""
+        with self._lock:
+            bound = list(self._bound.values())
+        return {numbers.labels: numbers.exemplars.copy() for numbers in bound if numbers.exemplars}
+
     def _row(self, metric: MetricDefinition, labels: tuple[str, ...]) -> Cells:
         cells = self._cells.get((metric.name, labels))
         if cells is None:
@@ -218,13 +225,16 @@ class OperationNumbers:
         "_counted",
         "_duration",
         "_inflight",
-        "_labels",
         "_numbers",
         "_release",
+        "exemplars",
+        "labels",
     )
 
     def __init__(self, numbers: Numbers, tool: str, operation: str, limit: int) -> None:
-        self._labels = own = (tool, operation)
+        self.labels = own = (tool, operation)
+        self.exemplars: dict[int, Traced] = {}
+        """The last call of a sampled trace, by bucket."""
         self._numbers = numbers
         lock = threading.Lock()
         # Bound once: `with lock` looks both methods up every time, which makes a call a quarter more expensive.
@@ -257,6 +267,10 @@ class OperationNumbers:
             pass
         finally:
             self._release()
+
+    def exemplify(self, duration_s: float, trace_id: str) -> None:
+        """Keep a call of a sampled trace as the example of its bucket; scrapes in OpenMetrics show it."""
+        self.exemplars[bisect_left(_BOUNDS, duration_s)] = Traced(trace_id, duration_s, time.time())
 
     def put_off(self) -> None:
         """Take back a call that was counted as in flight."""
@@ -292,7 +306,7 @@ class OperationNumbers:
                 pair = self._admitted[metric]((label(first), label(second)))
                 cells = self._counted.get((metric, *pair))
                 if cells is None:
-                    cells = self._counted[metric, *pair] = self._numbers.new(metric.name, (*self._labels, *pair))
+                    cells = self._counted[metric, *pair] = self._numbers.new(metric.name, (*self.labels, *pair))
             cells[0] += 1
         except Exception:  # noqa: BLE001, S110 - as above
             pass

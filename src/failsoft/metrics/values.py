@@ -47,6 +47,14 @@ class FirstKeys(Generic[K]):
         return key
 
 
+class Traced(NamedTuple):
+    """A call of a sampled trace: the trace, its duration in seconds, and when it ended, in seconds since 1970."""
+
+    trace_id: str
+    value: float
+    at: float
+
+
 class Row(NamedTuple):
     """The numbers of one series, or of the series that differ in a label whose values are known.
 

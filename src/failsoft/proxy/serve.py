@@ -21,6 +21,7 @@ from failsoft.server.assembly import Assembly, warn_of_misspelt_variables
 from failsoft.server.draining import stop_watching
 from failsoft.server.lifecycle import Lifecycle
 from failsoft.server.sources import Tools
+from failsoft.server.telemetry import start_with
 
 _SHUTDOWN_LIMIT_S = 10.0
 
@@ -106,6 +107,7 @@ async def _serve_stdio(source: Callable[[], list[ProxyTools]], name: str | None,
 
     assembly = assemble_proxy(source, name=name)
     settings = assembly.settings
+    start_with(assembly.lifecycle, settings)
     async with AsyncExitStack() as stack:
         if metrics_port is not None:
             await stack.enter_async_context(_probes(assembly, metrics_port))

@@ -33,6 +33,7 @@ _EVIDENCE, _OPEN_S = 20, 5.0
 """Minimum calls and open time (seconds) of an upstream's circuit breaker, which covers tools of every kind."""
 _BESIDE_OTHERS_S = 20.0
 """How long the start of a proxy waits for one of several upstreams; its tools are announced when it answers later."""
+_TRACED = frozenset({"x-request-id", "traceparent"})
 _KEPT_META = frozenset({"io.modelcontextprotocol/logLevel"})
 
 
@@ -174,7 +175,7 @@ class ProxyTools(ForeignTools):
         params = {
             "name": listed.upstream_name,
             "arguments": dict(arguments),
-            "_meta": _passed_on(request.meta),
+            "_meta": _passed_on(request.meta, call),
         }
         refused = self.front.refused
         try:
@@ -247,12 +248,16 @@ def _removed(server: str, name: str) -> UpstreamError:
     return failure
 
 
-def _passed_on(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metadata of a request without what belongs to its connection, and with the budget that is left."""
+def _passed_on(meta: Mapping[str, Any], call: Call) -> dict[str, Any]:
+    """Return the metadata of a request without what belongs to its connection, with the budget that is left.
+
+    The request id and the trace context are those of the call, which a client may have sent in headers.
+    """
     kept = {
         name: value
         for name, value in meta.items()
         if name in _KEPT_META or (name != "progressToken" and not name.startswith(_OWN_META))
     }
+    kept |= {name: value for name, value in call.http_headers().items() if name in _TRACED}
     budget = current_budget()
     return {**kept, BUDGET_KEY: budget} if budget else kept

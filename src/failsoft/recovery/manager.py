@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Self, cast
@@ -30,6 +31,7 @@ from failsoft.framework.errors import (
     Unavailable,
     UpstreamError,
 )
+from failsoft.framework.events import RecoveryOutcome
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.text import bounded
 from failsoft.recovery.idempotency.strategy import Idempotency
@@ -231,14 +233,14 @@ class RecoveryManager:
                 continue
             strategy = entry[1]
             call.error, call.arguments = error, arguments  # the previous strategy may have changed them
-            name = strategy_name(strategy)
+            name, began = strategy_name(strategy), time.perf_counter()
             try:
                 result = await strategy.attempt(error, call)
                 value, receipt = (None, None) if result is None else _accepted(strategy, result, call)
             except BaseException as raised:
                 if call.expired or has_no_outcome(raised):
                     raise
-                note_recovery(call, name, "failed", error)
+                note_recovery(call, name, "failed", error, duration_s=time.perf_counter() - began)
                 if not issubclass(type(raised), ToolError) or raised is call.refused:
                     _report_broken(strategy, raised)
                     continue
@@ -250,7 +252,8 @@ class RecoveryManager:
                 continue
             finally:
                 call.refused = None  # its traceback refers to this call
-            note_recovery(call, name, "skipped" if receipt is None else "recovered", error)
+            outcome: RecoveryOutcome = "skipped" if receipt is None else "recovered"
+            note_recovery(call, name, outcome, error, duration_s=time.perf_counter() - began)
             if receipt is not None:
                 call.recovered(receipt)
                 return value

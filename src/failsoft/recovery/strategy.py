@@ -68,7 +68,9 @@ def state_of(bound: BoundOperation, dependency: str | None, *, is_private: bool 
     return store, dependency or f"{bound.tool_name}.{bound.name}"
 
 
-def note_recovery(call: Call, strategy: str, result: RecoveryOutcome, error: ToolError | None = None) -> None:
+def note_recovery(
+    call: Call, strategy: str, result: RecoveryOutcome, error: ToolError | None = None, *, duration_s: float = 0.0
+) -> None:
     """Count, log and publish that a strategy was tried on an error.
 
     Args:
@@ -76,6 +78,7 @@ def note_recovery(call: Call, strategy: str, result: RecoveryOutcome, error: Too
         strategy: The strategy's name.
         result: The outcome. `skipped` is not logged.
         error: The error; None for a run that was only slow, for which no event is published.
+        duration_s: How long it took, in seconds.
     """
     bound = call.bound
     bound.metrics.recovery(strategy, result)
@@ -91,6 +94,7 @@ def note_recovery(call: Call, strategy: str, result: RecoveryOutcome, error: Too
         result=result,
         code=error.code,
         attempt=call.attempt,
+        duration_s=duration_s,
     )
     bound.events.publish(event)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -60,6 +60,7 @@ class Lifecycle:
         self._lock = asyncio.Lock()
         self._watching = ExitStack()
         self._companions: list[Callable[[], Coroutine[Any, Any, None]]] = []
+        self._around: list[Callable[[], AbstractContextManager[None]]] = []
         self._audit_logs = _audit_logs(self._tools)
         self._emptied: anyio.Event | None = None
         self._hurried = False
@@ -84,6 +85,8 @@ class Lifecycle:
         async with self._lock:
             if self._entries == 0:
                 await self._start()
+                for block in self._around:
+                    self._watching.enter_context(block())
                 self._watching.enter_context(reload_on_change(self._tools))
                 for companion in self._companions:
                     self._watching.callback(asyncio.create_task(companion()).cancel)
@@ -101,6 +104,10 @@ class Lifecycle:
                         await self._end_detached()
                         await self._stop(self._tools)
                         await self._close_states()
+
+    def enclosed_by(self, *blocks: Callable[[], AbstractContextManager[None]]) -> None:
+        """Enter these once the toolsets have been started, and leave them when all calls have ended."""
+        self._around += blocks
 
     def while_running(self, companion: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Run a task whenever the toolsets have been started, and cancel it before they are stopped."""

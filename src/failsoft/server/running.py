@@ -13,6 +13,7 @@ from failsoft.framework.errors import ConfigurationError
 from failsoft.server.assembly import assemble
 from failsoft.server.draining import stop_watching
 from failsoft.server.sources import Tools
+from failsoft.server.telemetry import start_with
 
 
 def serve(  # noqa: PLR0913 - options of an operator, keyword-only except the first
@@ -88,6 +89,7 @@ def _serve_stdio(tools: Tools, name: str | None, version: str | None, instructio
 
     assembly = assemble(tools, name=name, version=version, instructions=instructions)
     settings = assembly.settings
+    start_with(assembly.lifecycle, settings)
 
     async def run() -> None:
         await serve_stdio(

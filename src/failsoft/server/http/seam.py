@@ -34,6 +34,7 @@ from failsoft.server.protocol.asking import Asking
 from failsoft.server.protocol.direct import DirectAnswers
 from failsoft.server.protocol.tools import ToolProtocol
 from failsoft.server.protocol.wire import call_tool_result
+from failsoft.server.telemetry import spans
 
 _CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "a list": ("tools/list", {}),
@@ -132,6 +133,8 @@ async def _compared(lane: Any, settings: Settings) -> str | None:
     async with AsyncExitStack() as stack:
         ours = _Canned(lifecycle, settings).server("canned", version="1", instructions=None)
         theirs = _Canned(lifecycle, settings).server("canned", version="1", instructions=None)
+        spans.leave_out(ours)
+        spans.leave_out(theirs)
         theirs.middleware[:] = [one for one in theirs.middleware if not isinstance(one, DirectAnswers)]
         ways = [await stack.enter_async_context(_transport(server)) for server in (ours, theirs)]
         unasked = Backchannel(Asking(LocalState(), settings))

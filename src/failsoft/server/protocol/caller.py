@@ -131,6 +131,7 @@ class _OfPrincipal:
         self._finished, self._count = metrics.finished, count
         self.started, self.put_off, self.attempted = metrics.started, metrics.put_off, metrics.attempted
         self.failed, self.recovery = metrics.failed, metrics.recovery
+        self.exemplify = getattr(metrics, "exemplify", None)  # recorders of others may have none
 
     def finished(self, outcome: Outcome, duration_s: float) -> None:
         self._finished(outcome, duration_s)

@@ -31,7 +31,6 @@ from failsoft.framework.state.store import LocalState
 from failsoft.framework.text import bounded, quoted
 from failsoft.framework.threads import on_behalf_of
 from failsoft.jobs.toolset import jobs_of
-from failsoft.server import telemetry
 from failsoft.server.lifecycle import ADMITTED, Lifecycle
 from failsoft.server.protocol.asking import Asking, Resumed
 from failsoft.server.protocol.caller import CallPlaces, counted, principal_of
@@ -39,6 +38,7 @@ from failsoft.server.protocol.direct import DirectAnswers
 from failsoft.server.protocol.tasks import Tasks, declares_tasks
 from failsoft.server.protocol.wire import call_tool_result, describe_tool, traced
 from failsoft.server.resources import OfferProtocol
+from failsoft.server.telemetry import spans
 
 T = TypeVar("T")
 
@@ -94,7 +94,7 @@ class ToolProtocol:
         if self._tasks is not None:
             self._tasks.install(server)
         server.middleware.append(DirectAnswers(server, self._call_directly))
-        telemetry.install(server, {id(bound.events): bound.events for bound in self._toolbox}.values())
+        spans.install(server, {id(bound.events): bound.events for bound in self._toolbox}.values())
         return server
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
@@ -157,7 +157,7 @@ class ToolProtocol:
                 response: ToolResponse[Any] = await calling
             else:
                 response = await answer_failure(bound, failed, arguments, scope)
-            telemetry.describe_call(response)
+            spans.describe_call(response, bound, scope)
             return traced(encode(response), scope)
         except MCPError:
             raise
@@ -235,7 +235,7 @@ class ToolProtocol:
             raise _broken(bound, error) from None
         # A keyed call runs in a task of its own: that one's cancellation is not this one's.
         if is_real_cancellation(error) and not self._lifecycle.was_cut_off(task):
-            telemetry.describe_cancelled_call()
+            spans.describe_cancelled_call()
             return None
         return _ending(effect="unknown")
 
@@ -297,7 +297,7 @@ class ToolProtocol:
         It has no session: tools that need one take it as an argument, since HTTP runs stateless in several processes.
         """
         return CallScope(
-            **telemetry.ids_of(ctx),
+            **spans.ids_of(ctx),
             principal=principal_of(ctx),
             ask=self.asking.way(ctx) if ctx.method == "tools/call" else None,
             meta=ctx.meta or {},

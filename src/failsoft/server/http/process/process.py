@@ -30,6 +30,7 @@ from failsoft.server.http.app import build_app
 from failsoft.server.http.connections import ConnectionLimits, LimitedProtocol
 from failsoft.server.http.process.heartbeat import Heartbeat
 from failsoft.server.sources import Tools
+from failsoft.server.telemetry import start_with
 
 HURRY = getattr(signal, "SIGQUIT", None)
 """At this signal a worker skips the grace period: SIGTERM may reach it twice, from a service manager, too."""
@@ -76,6 +77,7 @@ def run_server(app: Starlette, listener: socket.socket, *, on_ready: Callable[[]
         INIT_ERROR: A toolset failed to start; of a governed one BOOTSTRAP_FAILURE, or SELF_AUDIT_FAILURE.
     """
     assembly: Assembly = app.state.assembly
+    start_with(assembly.lifecycle, assembly.settings)
     server = _Server(app, assembly, on_ready)
     try:
         server.run([listener])

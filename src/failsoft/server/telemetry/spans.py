@@ -13,12 +13,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from mcp.server import ServerRequestContext
-from opentelemetry import trace
+from opentelemetry import context, propagate, trace
 from opentelemetry.environment_variables import OTEL_PYTHON_TRACER_PROVIDER
-from opentelemetry.trace import ProxyTracerProvider
+from opentelemetry.trace import ProxyTracerProvider, SpanContext
 
 from failsoft._version import __version__
 from failsoft.framework.answer.response import ToolResponse
+from failsoft.framework.call import CallScope
+from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.clock import new_id
 from failsoft.framework.events import (
     AttemptEvent,
@@ -30,6 +32,7 @@ from failsoft.framework.events import (
     RecoveryEvent,
 )
 from failsoft.framework.safe.author_reports import tell
+from failsoft.server.telemetry import defects, durations
 
 _UNKNOWN = object()
 _REQUEST_ID = re.compile(r"[!-~]{1,200}")
@@ -42,6 +45,11 @@ _NAMES: dict[type, str] = {
 }
 _IN_THE_SPAN = frozenset({"tool", "operation", "request_id", "name", "duration_s"})
 """Facts that spans have already."""
+_RENAMED = {"code": "error.code"}
+_SAMPLED = frozenset("13579bdf")
+"""The last digit of a trace context whose trace is recorded."""
+_CARRIED = (b"traceparent", b"tracestate", b"baggage")
+"""The headers of W3C that carry a trace context."""
 _SET_BY_ENVIRONMENT = OTEL_PYTHON_TRACER_PROVIDER in os.environ
 
 
@@ -60,9 +68,15 @@ def install(server: _HasMiddleware, events: Iterable[Events] = ()) -> None:
         server: The SDK's server.
         events: Those of the runtimes of its tools; subscribed to when the first call is traced.
     """
+    defects.install()
     for index, middleware in enumerate(server.middleware):
         if type(middleware).__name__ == "OpenTelemetryMiddleware":
             server.middleware[index] = _Tracing(middleware, tuple(events))
+
+
+def leave_out(server: _HasMiddleware) -> None:
+    """Trace no message of a server whose requests no client has sent."""
+    server.middleware[:] = [one for one in server.middleware if not isinstance(one, _Tracing)]
 
 
 def ids_of(ctx: ServerRequestContext[Any, Any]) -> dict[str, str]:
@@ -95,16 +109,23 @@ def _current() -> str:
     return f"00-{span.trace_id:032x}-{span.span_id:016x}-{span.trace_flags:02x}" if span.is_valid else ""
 
 
-def describe_call(response: ToolResponse[Any]) -> None:
-    """Set the attributes of a call on the current span, if it is recorded."""
-    if response.error is not None or response.metadata.recovery is not None:
-        tell(_describe, response)
+def describe_call(response: ToolResponse[Any], bound: BoundOperation, scope: CallScope) -> None:
+    """Report a call: attributes of the current span, an exemplar in a sampled trace, an event for a defect."""
+    if response.error is not None or response.metadata.recovery is not None or scope.traceparent:
+        tell(_describe, response, bound, scope)
 
 
-def _describe(response: ToolResponse[Any]) -> None:
-    span = trace.get_current_span()
-    if not span.is_recording():
+def _describe(response: ToolResponse[Any], bound: BoundOperation, scope: CallScope) -> None:
+    if response.error is not None and response.error.is_crash:
+        tell(defects.report, response.error, scope)
+    if scope.traceparent and scope.traceparent[-1] in _SAMPLED:
+        exemplify = getattr(bound.metrics, "exemplify", None)  # recorders of others may have none
+        if exemplify is not None:
+            exemplify(response.metadata.execution_time_ms / 1000, scope.traceparent[3:35])
+    if _is_tracing_off() or not (span := trace.get_current_span()).is_recording():
         return
+    if scope.request_id:
+        span.set_attribute("failsoft.request_id", scope.request_id)
     if response.error is not None:
         span.set_attribute("failsoft.error.code", response.error.code)
         span.set_attribute("failsoft.category", response.error.category)
@@ -119,11 +140,17 @@ def _describe(response: ToolResponse[Any]) -> None:
 
 def describe_cancelled_call() -> None:
     """Mark the current span as cancelled; the SDK would leave it as a success."""
-    tell(lambda: trace.get_current_span().set_attribute("error.type", "cancelled"))
+    tell(_describe_cancelled)
+
+
+def _describe_cancelled() -> None:
+    span = trace.get_current_span()
+    span.set_attribute("error.type", "cancelled")
+    span.set_status(trace.StatusCode.ERROR)
 
 
 def _write_event(event: Event) -> None:
-    """Add an event of a call to the current span; a run and an effect, which took time, as a span of its own."""
+    """Add an event of a call to the current span; a run, an effect and a recovery, which took time, as a span."""
     span = trace.get_current_span()
     if not span.is_recording():
         return
@@ -132,15 +159,17 @@ def _write_event(event: Event) -> None:
         _add_child("failsoft.attempt", event, event.code)
     elif isinstance(event, EffectEvent):
         _add_child(f"failsoft.effect {event.name}", event, None)
+    elif isinstance(event, RecoveryEvent) and event.result != "skipped":
+        _add_child(f"failsoft.recovery {event.strategy}", event, event.code)
     elif name is not None:
         span.add_event(name, _facts(event))
 
 
-def _add_child(name: str, event: AttemptEvent | EffectEvent, code: str | None) -> None:
+def _add_child(name: str, event: AttemptEvent | EffectEvent | RecoveryEvent, code: str | None) -> None:
     """Add a span that ends now, in the current one."""
     began = time.time_ns() - round(event.duration_s * 1e9)
     with _tracer.start_as_current_span(name, start_time=began, attributes=_facts(event)) as child:
-        if event.result != "ok":
+        if event.result not in {"ok", "recovered"}:
             child.set_attribute("error.type", code or event.result)
             child.set_status(trace.StatusCode.ERROR)
 
@@ -149,14 +178,15 @@ def _facts(event: Event) -> dict[str, Any]:
     facts = {
         field.name: getattr(event, field.name) for field in dataclasses.fields(event) if field.name not in _IN_THE_SPAN
     }
-    return {f"failsoft.{name}": value for name, value in facts.items() if value is not None}
+    return {f"failsoft.{_RENAMED.get(name, name)}": value for name, value in facts.items() if value is not None}
 
 
 class _Tracing:
     """Wraps the SDK's tracing middleware: skipped without a tracer provider, and events of calls are on its span.
 
     Without a tracer provider and without a trace context in the request, the no-op span would cost a sixth of a call
-    through the in-memory client.
+    through the in-memory client. The SDK reads the trace context of `_meta` alone; that of the HTTP headers counts
+    where `_meta` has none, else the span links to it.
     """
 
     def __init__(self, inner: Any, events: tuple[Events, ...]) -> None:
@@ -164,12 +194,59 @@ class _Tracing:
         self._unsubscribed = events
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
-        if _is_tracing_off() and not (ctx.meta and "traceparent" in ctx.meta):
-            return await call_next(ctx)
+        histogram = durations.histogram()
+        if histogram is None:
+            return await self._traced(ctx, call_next)
+        began = time.perf_counter()
+        attributes: dict[str, str] = {}
+        try:
+            result = await self._traced(ctx, call_next)
+            attributes = durations.measured(ctx, result)
+        except BaseException as error:
+            attributes = durations.measured(ctx, error)
+            raise
+        finally:
+            tell(histogram.record, time.perf_counter() - began, attributes)
+        return result
+
+    async def _traced(self, ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
+        is_sent = ctx.meta is not None and "traceparent" in ctx.meta
+        if _is_tracing_off():
+            return await (self._inner(ctx, call_next) if is_sent else call_next(ctx))
         for events in self._unsubscribed:
             events.subscribe(_write_event)
         self._unsubscribed = ()
-        return await self._inner(ctx, call_next)
+        ambient = _around(ctx)
+        around = trace.get_current_span(ambient).get_span_context()
+
+        async def described(ctx: ServerRequestContext[Any, Any]) -> Any:
+            tell(_describe_transport, ctx, around if is_sent else None)
+            return await call_next(ctx)
+
+        token = None if ambient is None else context.attach(ambient)
+        try:
+            return await self._inner(ctx, described)
+        finally:
+            if token is not None:
+                context.detach(token)
+
+
+def _around(ctx: ServerRequestContext[Any, Any]) -> context.Context | None:
+    """Return the context of the headers of a request, unless an instrumentation of HTTP has made it the current one."""
+    if ctx.request is None or trace.get_current_span().get_span_context().is_valid:
+        return None
+    headers = dict(ctx.request.scope["headers"])
+    carried = {name.decode(): headers[name].decode("latin-1") for name in _CARRIED if name in headers}
+    return propagate.extract(carried) if "traceparent" in carried else None
+
+
+def _describe_transport(ctx: ServerRequestContext[Any, Any], around: SpanContext | None) -> None:
+    """Add what the SDK leaves out to its span: the transport, and a link to the HTTP request's own trace context."""
+    span = trace.get_current_span()
+    if span.is_recording():
+        span.set_attributes(durations.attributes_of(ctx))
+        if around is not None and around.is_valid:
+            span.add_link(around)
 
 
 def _is_tracing_off() -> bool:

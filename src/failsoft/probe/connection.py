@@ -80,6 +80,11 @@ class Connection:
         self.name = target.name
         self.version = ""
 
+    @property
+    def given(self) -> list[str]:
+        """What the server was started with: whoever asks knows it."""
+        return [*self._target.command[1:], self._target.folder or "", self._target.url]
+
     async def open(self, *, within_s: float = _START_S) -> list[Any]:
         """Connect and return the tools as they are listed.
 
@@ -229,7 +234,8 @@ def _of_result(result: Any) -> Answer:
     texts = [
         str(block.get("text", "")) for block in blocks if isinstance(block, Mapping) and block.get("type") == "text"
     ]
-    size = len(json.dumps(result, ensure_ascii=True, default=str))
+    parts = [{**result, "structuredContent": None}, result.get("structuredContent")]  # a caller reads one of them
+    size = max(len(json.dumps(part, default=str)) for part in parts)
     return Answer(
         "result", "\n".join(texts), result.get("structuredContent"), failed=result.get("isError") is True, size=size
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import random
 import re
+import string
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -34,12 +35,16 @@ _UNEXPECTED = "failsoft_probe_parameter"
 _LONG = 20_000
 _A_KIND = 2
 _CONTROL = "\x00\x1b[31m\u202e"
-_SURROGATE = "\ud800"
+SURROGATE = "\ud800"
 _ID_WORDS = re.compile(
     r"(?:^|_|(?<=[a-z]))(?:id|ids|path|paths|file|filename|key|slug|name|names|uri|url|table|repo|directory|folder|"
     r"timezone|branch|revision)s?$",
     re.IGNORECASE,
 )
+_FREE_TEXT = re.compile(
+    r"query|search|text|content|message|body|expression|formula|sql|code|prompt|regex|pattern|title$", re.IGNORECASE
+)
+_ENDING = re.compile(r"\.\w{1,5}$")
 _LIMITS = re.compile(r"limit|max|count|size|depth|length|rows|head|top|per_?page", re.IGNORECASE)
 _OF_FORMATS = re.compile(r"date|time|email|url|uri|uuid|ipv[46]|timezone", re.IGNORECASE)
 
@@ -179,10 +184,16 @@ class _Maker:
     def values(self) -> Iterator[Fault]:
         for name, value in self._base.items():
             parameter = self._tool.parameters.get(name)
-            is_plain = isinstance(value, str) and parameter is not None and not parameter.choices
-            if is_plain and _ID_WORDS.search(name) and len(value) > 1 and not value.startswith("http"):
-                wrong = misspelling(value, self._dice)
-                yield self._fault("value", self._with(name, wrong), name, is_declared=False)
+            if parameter is None or parameter.choices or not isinstance(value, str) or _FREE_TEXT.search(name):
+                continue
+            is_known = bool(_ID_WORDS.search(name) or parameter.examples or self._harvest.values(name, self._tool))
+            if not is_known or len(value) <= 1 or value.startswith("http"):
+                continue
+            is_shaped = bool(parameter.schema.get("pattern") or parameter.schema.get("format"))
+            wrong = [another(value, self._dice), *([] if is_shaped else [misspelling(value, self._dice)])]
+            for one in dict.fromkeys(wrong):
+                if one != value:
+                    yield self._fault("value", self._with(name, one), name, is_declared=False)
 
     def unknown_tool(self, names: list[str]) -> Iterator[Fault]:
         wrong = misspelling(self._tool.name, self._dice)
@@ -218,7 +229,7 @@ class _Maker:
         texts = [one for one in self._parameters if one.type == "string" and not one.choices]
         for one in texts[:1]:
             value = str(self._base.get(one.name, "test"))
-            for marks in (_CONTROL, _SURROGATE):
+            for marks in (_CONTROL, SURROGATE):
                 yield self._fault("control", self._with(one.name, f"{value}{marks}"), one.name, is_declared=False)
 
     def sizes(self) -> Iterator[Fault]:
@@ -249,6 +260,21 @@ _TYPE_WORDS = {
     "array": ("list", "sequence", "slice"),
     "object": ("dict", "mapping", "map", "struct", "model"),
 }
+
+
+def another(value: str, dice: random.Random) -> str:
+    """Return a text of the same shape that is likely to name nothing: with other digits, or other last letters."""
+    at_least = 2
+    places = [place for place, one in enumerate(value) if one.isdigit()][-4:]
+    if len(places) < at_least:
+        stem = len(value) - len(_ENDING.sub("", value))
+        places = [place for place in range(len(value) - stem) if value[place].isalpha()][-3:]
+    made = list(value)
+    for place in places:
+        letters = "0123456789" if made[place].isdigit() else string.ascii_lowercase
+        other = dice.choice([one for one in letters if one != made[place].lower()])
+        made[place] = other.upper() if made[place].isupper() else other
+    return "".join(made)
 
 
 def misspelling(word: str, dice: random.Random) -> str:

@@ -89,7 +89,9 @@ def _findings(title: str, findings: list[Finding]) -> list[str]:
 def _finding(finding: Finding) -> str:
     rule = by_name(finding.name)
     called = f"{finding.call['tool']} {json.dumps(finding.call['arguments'], ensure_ascii=False, indent=2)}"
-    head = f'<span class="{rule.severity}">{rule.severity}</span> {_text(finding.tool)}: {rule.name} ({rule.number})'
+    head = (
+        f'<span class="{finding.severity}">{finding.severity}</span> {_text(finding.tool)}: {rule.name} ({rule.number})'
+    )
     facts = [
         ("Call", f"<pre>{_text(called)}</pre>"),
         ("Answer", f"<pre>{_text(finding.answer) or '(nothing)'}</pre>"),

@@ -26,6 +26,8 @@ RESULT_BYTES_AT_MOST = 100_000
 """About 25,000 tokens, where common clients refuse a result."""
 _ARGUMENT = frozenset({"missing", "misspelt", "unexpected", "type", "enum", "range", "format", "length"})
 _READ_AT_MOST = 200_000
+_REMARK_AT_MOST = 300
+"""Characters of a result that may be a remark on what went wrong; longer ones are data."""
 _TELLING = 4
 """Characters of a text that tell it from others: shorter ones are everywhere."""
 _STACK = re.compile(
@@ -53,6 +55,7 @@ _FAILED = re.compile(
     r"|failed to |failure:|traceback|could not |unable to |[A-Z]\w*(?:Error|Exception): )",
     re.IGNORECASE,
 )
+_FAILED_WITHIN = re.compile(r": Error(?: - |: )|\b(?:ENOENT|EISDIR|ENOTDIR|EACCES|EPERM|ECONNREFUSED)\b")
 _EFFECT = re.compile(
     r"nothing (?:was|has been|is) |nothing else|no changes?|unchanged|rolled back|was refused|before (?:it|anything) "
     r"|not (?:been )?(?:changed|applied|saved|written|created|sent|deleted|modified|executed|run|made|touched)"
@@ -63,7 +66,12 @@ _EFFECT = re.compile(
 _SAYS_FORMAT = re.compile(
     r"expected|must|should|valid|format|pattern|e\.g|example|YYYY|ISO|matching|such as|like ", re.IGNORECASE
 )
+_SAYS_EXAMPLE = re.compile(r"e\.g\.|for example|such as|like ['\"`]", re.IGNORECASE)
 _OUTSIDE = frozenset({types.INVALID_REQUEST, types.PARSE_ERROR, types.INVALID_PARAMS})
+_SAID_CODE = re.compile(
+    r"\b(?:[Ee]rror |[Ff]ault )?[Cc]ode[:=]? ?[`\"']?([\w-]{2,40})"
+    r"|\b(?:[Ee]rror|ERROR) ([0-9a-fA-F]{3,12}|[A-Z]+-[\w-]+):"
+)
 _CODE = re.compile(r"(?<![\w-])(?:[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+|E[A-Z]{3,}|[A-Z]{1,4}-?\d{3,5})(?![\w-])")
 _OWN_ADDRESS = re.compile(r"//errors\.pydantic\.dev/|//json-schema\.org/|//example\.(?:com|org)", re.IGNORECASE)
 
@@ -96,7 +104,10 @@ def looks_failed(answer: Answer, tool: ToolInfo | None) -> bool:
     if isinstance(answer.structured, Mapping) and reported_failure(answer.structured, declared) is not None:
         return True
     inner = object_in(answer.text)
-    return (bool(inner) and reported_failure(inner, declared) is not None) or _FAILED.match(answer.text) is not None
+    if inner:
+        return reported_failure(inner, declared) is not None
+    is_short = len(answer.text) <= _REMARK_AT_MOST and answer.text.strip().count("\n") <= 1
+    return is_short and (_FAILED.match(answer.text) or _FAILED_WITHIN.search(answer.text)) is not None
 
 
 def rate(fault: Fault, answer: Answer, tool: ToolInfo, known: Known) -> Iterator[Broken]:
@@ -125,13 +136,15 @@ def rate(fault: Fault, answer: Answer, tool: ToolInfo, known: Known) -> Iterator
         yield _accepted(fault)
     limit = FAILURE_BYTES_AT_MOST if answer.failed else RESULT_BYTES_AT_MOST
     if answer.size > limit:
-        yield "too-large", f"The answer has {answer.size:,} bytes, more than {limit:,}."
+        own = fault.field and str(fault.arguments.get(fault.field)) in answer.text and answer.failed
+        what = ": it repeats the caller's own argument" if own else ""
+        yield "too-large", f"The answer has {answer.size:,} bytes, more than {limit:,}{what}."
 
 
 def _protocol(fault: Fault, answer: Answer) -> Iterator[Broken]:
-    if answer.kind == "malformed":
+    if answer.kind == "malformed" and fault.kind != "control":
         yield "protocol-error", "The answer breaks the protocol, so that a client cannot read it."
-    elif answer.kind == "error":
+    if answer.kind == "error":
         is_unknown = fault.kind == "unknown_tool" and answer.code == types.INVALID_PARAMS
         is_malformed = fault.kind == "control" and answer.code in _OUTSIDE
         if not is_unknown and not is_malformed:
@@ -171,7 +184,8 @@ def _explained(fault: Fault, answer: Answer, tool: ToolInfo) -> Iterator[Broken]
             f"The text names neither `{fault.tool}`, the closest tool, nor the tools that there are.",
         )
     is_refusal = fault.kind in _ARGUMENT and _is_named(text, fault.field)
-    if not tool.is_read_only and fault.kind != "unknown_tool" and not is_refusal and not _says_effect(answer, text):
+    runs = fault.kind != "unknown_tool" and not is_refusal and answer.code not in _OUTSIDE
+    if not tool.is_read_only and runs and not _says_effect(answer, text):
         yield "effect-not-said", "The tool may change something, and the text does not say whether it did."
 
 
@@ -225,7 +239,14 @@ def _foreign_path(text: str, sent: Iterable[str], known: Known) -> str | None:
         end = text.find(after[:20], place) if after[:20] else len(text)
         path = text[place : end if end > place else len(text)][:300].strip("'\"`")
         is_sent = any(len(given) > 1 and (given in path or path.rstrip("/.") in given) for given in sent)
-        if path and not is_sent and not known.has(path.rstrip("/.:,")) and not _is_below_known(path, known):
+        is_example = _SAYS_EXAMPLE.search(text[max(0, place - 80) : place]) is not None
+        if (
+            path
+            and not is_sent
+            and not is_example
+            and not known.has(path.rstrip("/.:,"))
+            and not _is_below_known(path, known)
+        ):
             return path
         place = max(end, place)
     return None
@@ -275,7 +296,10 @@ def code_of(answer: Answer) -> str:
     for key in ("code", "error_code", "errorCode", "type"):
         if isinstance(inner, Mapping) and isinstance(inner.get(key), (str, int)):
             return str(inner[key])
-    found = _CODE.search(answer.text[:500])
+    beginning = answer.text[:500]
+    if said := _SAID_CODE.search(beginning):
+        return said[1] or said[2]
+    found = _CODE.search(beginning)
     return found[0] if found else "" if answer.code is None else str(answer.code)
 
 
@@ -286,6 +310,4 @@ def unstable(first: Answer, second: Answer) -> Broken | None:
     one, other = code_of(first), code_of(second)
     if one != other:
         return "unstable-code", "The same call, made twice, had two codes."
-    if not one and first.text != second.text:
-        return "unstable-code", "The same call, made twice, had two texts, and neither has a code."
     return None

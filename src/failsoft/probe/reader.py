@@ -14,15 +14,19 @@ from rapidfuzz.distance import DamerauLevenshtein
 from failsoft.probe.faults import Fault
 from failsoft.probe.schemas import ToolInfo
 
-_STEP = re.compile(r"(?:^|\b)(?:Next|Call|call|Try|try|Use|use|run): `?([A-Za-z_][\w./-]*)`? (?:with )?(?=\{)")
-_IN_PROSE = re.compile(
-    r"\b(?:[Cc]all|[Tt]ry|[Uu]se|[Rr]un)(?: the tool)? [`\"']?([A-Za-z_][\w./-]*)[`\"']?(?: again)? with (?=\{)"
+_STEP = re.compile(
+    r"(?:\bNext(?: step)?:?|\b[Cc]all|\b[Tt]ry|\b[Uu]se|\b[Rr]un|\b[Ii]nvoke)(?: the)?(?: tool)?:? "
+    r"[`\"']?([A-Za-z_][\w./-]*)[`\"']?(?: again)?(?: with)?(?: the)?(?: arguments)?:?\s*`?(?=\{)"
 )
 _MEANT = re.compile(
     r"(?:[Dd]id you mean|[Mm]aybe you meant|[Cc]losest(?: match)?(?: is)?:?|[Ss]imilar:?|[Pp]erhaps)[:\s]+"
     r"(?:the \w+ )?(?:`([^`]+)`|\"([^\"]+)\"|'([^']+)'|\[?([\w./-]*[\w/-]))"
 )
 _INSTEAD = re.compile(r"[Uu]se [`\"']([^`\"']+)[`\"'] instead")
+_LISTED = re.compile(
+    r"(?:one of|options are|values are|must be|expected|allowed:|accepts)[:\s]+\(?\[?"
+    r"((?:[`\"']?[\w./-]+[`\"']?(?:, or |, | or |\|)){1,20}[`\"']?[\w/-]+[`\"']?)"
+)
 _ECHO = re.compile(r"input_value=(?:\{[^\n]*?\}|\[[^\n]*?\])(?=, input_type)")
 _PROSE = re.compile(
     r"(?:a|an|and|as|at|by|data|for|from|id|if|in|input|is|it|key|limit|list|name|no|not|of|on|or|out|path|query|required|"
@@ -37,6 +41,7 @@ _CHANGED = frozenset({"enum", "value", "unknown_tool"})
 _WAIT = re.compile(
     r"again in \d|[Rr]etry (?:after|in) \d|[Ww]ait \d|[Aa]sk (?:the|your) |[Cc]ontact |[Ss]et the |[Rr]eport "
 )
+_STEP_KEYS = ("next_step", "nextStep", "next", "suggested_call", "try")
 _TREE_DEPTH = 3
 
 
@@ -84,7 +89,7 @@ class Reader:
         advised = self._step(text) or self._suggestion(fault, sent, text)
         if advised is not None and (advised.tool, dict(advised.arguments)) == (sent[0], dict(sent[1])):
             advised = None
-        return advised or self._named(fault, sent, text) or self._look(fault, text)
+        return advised or self.named(fault, sent, text) or self._look(fault, text)
 
     def after_look(self, fault: Fault, text: str) -> Advised | None:
         """Return the meant call if what a tool returned has what was wrong in the call that failed."""
@@ -99,17 +104,24 @@ class Reader:
         return _WAIT.search(text) is not None or any(mentions(text, name) for name in others)
 
     def _step(self, text: str) -> Advised | None:
-        for pattern in (_STEP, _IN_PROSE):
-            for found in pattern.finditer(text):
-                arguments = _object_at(text, found.end())
-                if arguments is not None and found[1] in self._allowed:
-                    return Advised("step", found[1], arguments)
+        return next((step for step in self.steps(text) if step.tool in self._allowed), None)
+
+    @staticmethod
+    def steps(text: str) -> Iterator[Advised]:
+        """Yield the calls that a text writes out, of whatever tools."""
+        for found in _STEP.finditer(text):
+            arguments = _object_at(text, found.end())
+            if arguments is not None:
+                yield Advised("step", found[1], arguments)
         for tree in _trees(text):
-            step = tree.get("next_step")
-            if isinstance(step, Mapping) and step.get("tool") in self._allowed:
+            step: Any = next((tree[key] for key in _STEP_KEYS if isinstance(tree.get(key), Mapping)), {})
+            if isinstance(step.get("tool"), str):
                 arguments = step.get("arguments")
-                return Advised("step", str(step["tool"]), arguments if isinstance(arguments, Mapping) else {})
-        return None
+                yield Advised("step", step["tool"], arguments if isinstance(arguments, Mapping) else {})
+
+    def unknown_step(self, text: str) -> str:
+        """Return the tool of a call that a text writes out and this server does not have; empty if there is none."""
+        return next((step.tool for step in self.steps(text) if step.tool not in self._tools), "")
 
     def _suggestion(self, fault: Fault, sent: tuple[str, Mapping[str, Any]], text: str) -> Advised | None:
         """Put in the only thing that the text suggests: a tool's name, a parameter's, or a value."""
@@ -131,7 +143,7 @@ class Reader:
                 changed = True
         return Advised("suggestion", tool, arguments) if changed else None
 
-    def _named(self, fault: Fault, sent: tuple[str, Mapping[str, Any]], text: str) -> Advised | None:
+    def named(self, fault: Fault, sent: tuple[str, Mapping[str, Any]], text: str) -> Advised | None:
         """Write as it was meant what the text says is wrong, where it says enough."""
         tool, arguments = sent[0], dict(sent[1])
         if tool not in self._tools:
@@ -161,6 +173,16 @@ class Reader:
         return None
 
 
+def accepted_in(text: str) -> list[str]:
+    """Return the values that a refusal lists as accepted."""
+    found = _LISTED.search(text)
+    return (
+        []
+        if found is None
+        else [one.strip(" `\"'") for one in re.split(r",|\||\bor\b|\band\b", found[1]) if one.strip(" `\"'")]
+    )
+
+
 def without_echo(text: str, arguments: Mapping[str, Any]) -> str:
     """Return the text without the whole arguments, which some servers repeat: they name every parameter."""
     for echo in (
@@ -177,7 +199,8 @@ def without_echo(text: str, arguments: Mapping[str, Any]) -> str:
 def names(text: str, name: str) -> bool:
     """Return whether a text names a parameter; words of English only where they are set apart."""
     escaped = re.escape(name)
-    apart = rf"[`\"'\[<(]{escaped}[`\"'\])>:,=.\[]|(?:^|\n)\s*[-*•]?\s*{escaped}(?:\s*$|\s*\n|[:.,]|\s*\()"
+    apart = rf"[`\"'\[<(]{escaped}[`\"'\])>:,=.\[]|(?<![\w.-]){escaped}:"
+    apart += rf"|(?:^|\n)\s*[-*•]?\s*{escaped}(?:\s*$|\s*\n|[:.,]|\s*\()"
     if re.search(apart, text):
         return True
     noun = (
@@ -188,6 +211,14 @@ def names(text: str, name: str) -> bool:
         return True
     is_word = _PROSE.fullmatch(name.lower()) is not None or len(name) <= 2  # noqa: PLR2004 - `to`, `q`
     return not is_word and mentions(text, name)
+
+
+def says_missing(text: str, name: str) -> bool:
+    """Return whether a text says that a parameter is missing."""
+    escaped = re.escape(name)
+    after = rf"(?<![\w-]){escaped}[`\"']?:? (?:is |was |field )?(?:missing|required|undefined)"
+    before = rf"(?:missing|required|[Ff]ield required)(?: \w+){{0,3}}:? [`\"'\[]*{escaped}(?![\w-])"
+    return re.search(f"{after}|{before}", text, re.IGNORECASE) is not None
 
 
 def mentions(text: str, word: str) -> bool:

@@ -36,6 +36,7 @@ class Finding:
         answer: The beginning of what was answered.
         why: What is wrong with it, for this call.
         change: `file:line` of the tool, where its source is known.
+        is_note: Whether it weighs less than the rule: what a library answers in the place of the tool.
     """
 
     name: str
@@ -45,11 +46,12 @@ class Finding:
     answer: str
     why: str
     change: str = ""
+    is_note: bool = False
 
     @property
     def severity(self) -> str:
-        """The severity of the rule."""
-        return by_name(self.name).severity
+        """The severity of the rule, or `note`."""
+        return "note" if self.is_note else by_name(self.name).severity
 
     def to_json(self) -> dict[str, Any]:
         """Return the finding as the report has it."""
@@ -58,7 +60,7 @@ class Finding:
         return {
             "rule": rule.number,
             "name": rule.name,
-            "severity": rule.severity,
+            "severity": self.severity,
             "tool": self.tool,
             "fault": self.fault,
             "call": dict(self.call),

@@ -44,6 +44,7 @@ _BY_WORD = (
     (("country",), "DE"),
     (("city", "location"), "Berlin"),
 )
+_WAITS = re.compile(r"duration|delay|sleep|wait|interval", re.IGNORECASE)
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _FILE_LINE = re.compile(r"^\s*(?:\[(?:FILE|DIR)\]|[-*])?\s*([^\s:|{}\"]+\.?[^\s:|{}\"]*)\s*$")
 _ABSOLUTE = re.compile(r"(?<![\w/.:])(/[\w.@+-]+(?:/[\w.@+-]+)+)")
@@ -70,6 +71,11 @@ class Harvest:
         if tree is None or isinstance(tree, str) or "\n" in text:
             self._lines(arguments, text)
 
+    def take_paths(self, text: str) -> None:
+        """Keep the absolute paths that a text names, such as the folders that a refusal says are allowed."""
+        found = dict.fromkeys(match[1].rstrip(".") for match in _ABSOLUTE.finditer(text[:_TEXT_AT_MOST]))
+        self._paths += [path for path in [*found][:_KEPT_A_KEY] if path not in self._paths]
+
     def values(self, name: str, tool: ToolInfo) -> list[Any]:
         """Return what a parameter of this name may be given."""
         words = _words(name)
@@ -81,7 +87,7 @@ class Harvest:
             found += self._by_key.get(f"{subject}_{last.rstrip('s')}", [])
             found += self._by_key.get(last.rstrip("s"), []) if last != "name" or len(words) == 1 else []
         found += self._by_key.get(f"{name.lower()}s", [])
-        if set(words) & {"path", "file", "filename", "directory", "dir", "folder", "paths"}:
+        if set(words) & {"path", "file", "filename", "directory", "dir", "folder", "paths", "repo", "root", "cwd"}:
             found += self._paths
         return [*dict.fromkeys(one for one in found if isinstance(one, (str, int, float)))]
 
@@ -119,6 +125,8 @@ class Harvest:
 def candidates(tool: ToolInfo, harvest: Harvest, *, at_most: int) -> Iterator[dict[str, Any]]:
     """Yield arguments for a tool, the likeliest first: the required parameters alone."""
     options = {one.name: values_for(one, tool, harvest) for one in tool.required}
+    slow = [one for one in tool.parameters.values() if _WAITS.search(one.name) and one.type in {"integer", "number"}]
+    options |= {one.name: [_made(one.name, one.schema)] for one in slow}
     seen: list[dict[str, Any]] = []
     longest = max((len(values) for values in options.values()), default=1)
     for number in range(longest):
@@ -143,7 +151,7 @@ def values_for(parameter: Parameter, tool: ToolInfo, harvest: Harvest) -> list[A
     kinds = {"string": str, "integer": int, "number": (int, float)}
     known = harvest.values(parameter.name, tool)
     wanted: Any = kinds.get(parameter.type, object)
-    is_path = bool(set(_words(parameter.name)) & {"path", "file", "directory", "dir", "folder", "cwd", "repo"})
+    is_path = bool(set(_words(parameter.name)) & {"path", "file", "directory", "dir", "folder", "cwd", "repo", "root"})
     harvested = [one for one in known if isinstance(one, wanted)] if parameter.type in kinds else []
     examples = [one for one in parameter.examples if isinstance(one, wanted) or parameter.type == "array"]
     found += [*harvested, *examples] if is_path else [*examples, *harvested]

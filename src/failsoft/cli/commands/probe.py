@@ -25,7 +25,8 @@ from failsoft.framework.safe.secret_names import is_secret_name
 from failsoft.framework.text import bounded
 
 if TYPE_CHECKING:
-    from failsoft.probe.probing import Bounds, Probe
+    from failsoft.probe.calls import Bounds
+    from failsoft.probe.probing import Probe
     from failsoft.probe.report import Report
     from failsoft.proxy.targets import UpstreamTarget
     from failsoft.rules import Silences
@@ -93,7 +94,7 @@ def probe(  # noqa: PLR0913 - what a user may set
     targets, is_ours = _targets(ctx, words or [], app, url, token, config)
     silences = find_silences()
     _ask(include_writes=include_writes, include_destructive=include_destructive, yes=yes)
-    from failsoft.probe.probing import Bounds  # noqa: PLC0415 - a second that `failsoft --help` saves
+    from failsoft.probe.calls import Bounds  # noqa: PLC0415 - a second that `failsoft --help` saves
 
     bounds = Bounds(
         seed=seed,

@@ -1,0 +1,162 @@
+"""The calls of a probe: which tools may be called, within which bounds, and what the answers add to the report."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from failsoft.probe.connection import Answer, Connection
+from failsoft.probe.faults import SURROGATE, Fault
+from failsoft.probe.rating import Broken, Known
+from failsoft.probe.report import Finding, Report, shown_answer, shown_arguments
+from failsoft.probe.samples import Harvest
+from failsoft.probe.schemas import ToolInfo, tools_in
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What a probe may do.
+
+    Args:
+        seed: Chooses the faults.
+        tools: Only these tools; empty for all.
+        max_calls: The most calls that are sent.
+        max_seconds: The longest time, in seconds.
+        rate: The most calls in a second; None for no bound.
+        timeout_s: How long an answer may take, in seconds.
+        writes: Whether tools are called that do not say that they only read.
+        destructive: Whether tools are called that say that they destroy.
+    """
+
+    seed: int = 0
+    tools: tuple[str, ...] = ()
+    max_calls: int = 400
+    max_seconds: float = 120.0
+    rate: float | None = None
+    timeout_s: float = 10.0
+    writes: bool = False
+    destructive: bool = False
+
+    def refused(self, tool: ToolInfo) -> str:
+        """Return why a tool is not called; empty if it is."""
+        if self.tools and tool.name not in self.tools:
+            return "not named by --tool"
+        if self.destructive or (tool.is_read_only and not tool.is_destructive):
+            return ""
+        if tool.is_destructive:
+            return "says that it destroys (--include-destructive)"
+        return "" if self.writes else "does not say that it only reads (--include-writes)"
+
+
+class BoundReached(Exception):
+    """No more calls may be made."""
+
+
+class Calls:
+    """Makes the calls of one probe, and keeps what they show.
+
+    Args:
+        connection: The server.
+        bounds: What may be done.
+        progress: Called with the calls made and the tool that is called.
+    """
+
+    def __init__(self, connection: Connection, bounds: Bounds, progress: Callable[[int, str], None]) -> None:
+        self._connection, self._bounds, self._progress = connection, bounds, progress
+        self._next_at = 0.0
+        self.tools: dict[str, ToolInfo] = {}
+        self.allowed: frozenset[str] = frozenset()
+        self.called: set[str] = set()
+        self.known = Known()
+        self.harvest = Harvest()
+        self.report = Report("", "", bounds.seed)
+
+    def listed(self, listed: list[Any]) -> None:
+        """Take the tools that the server lists."""
+        self.report.name, self.report.version = self._connection.name, self._connection.version
+        self.tools = {tool.name: tool for tool in tools_in(listed)}
+        self.allowed = frozenset(name for name, tool in self.tools.items() if not self._bounds.refused(tool))
+        self.known.texts += self._connection.given
+        self.harvest.take_paths("\n".join(self._connection.given))
+        for tool in self.tools.values():
+            self.known.add(tool.description)
+            self.known.add(json.dumps([dict(one.schema) for one in tool.parameters.values()], default=str))
+
+    def count_tools(self) -> None:
+        """Report which tools were called, and why others may not be."""
+        self.report.tools = [
+            {
+                "name": name,
+                "called": name in self.called,
+                **({"skipped": why} if (why := self._bounds.refused(tool)) else {}),
+            }
+            for name, tool in self.tools.items()
+        ]
+
+    async def call(self, name: str, arguments: Mapping[str, Any], *, is_unknown: bool = False) -> Answer:
+        """Make a call, within the bounds: of a listed tool that may be called, or of a name that no tool has."""
+        if name not in self.allowed and not (is_unknown and name not in self.tools):
+            msg = f"{name} may not be called"
+            raise AssertionError(msg)
+        await self._take(name)
+        return await self._connection.call(name, arguments)
+
+    async def cancel(self, name: str, arguments: Mapping[str, Any], *, after_s: float) -> bool:
+        """Make a call and cancel it; return whether the server answers afterwards."""
+        await self._take(name)
+        return await self._connection.cancel(name, arguments, after_s=after_s)
+
+    async def _take(self, name: str) -> None:
+        """Count a call, once it may be made."""
+        if self.report.calls >= self._bounds.max_calls:
+            raise BoundReached
+        self.report.calls += 1
+        self.called.add(name)
+        self._progress(self.report.calls, name)
+        if self._bounds.rate:
+            now = time.monotonic()
+            self._next_at = max(self._next_at, now) + 1 / self._bounds.rate
+            await asyncio.sleep(self._next_at - now - 1 / self._bounds.rate)
+
+    async def look(self, name: str, arguments: Mapping[str, Any]) -> Answer:
+        """Call a tool for what it returns, which is kept."""
+        answer = await self.call(name, arguments)
+        if not answer.failed:
+            self.learn(name, arguments, answer)
+        return answer
+
+    def learn(self, name: str, arguments: Mapping[str, Any], answer: Answer) -> None:
+        """Keep what a call returned."""
+        self.harvest.take(name, arguments, answer)
+        self.known.add(answer.whole)
+
+    def add(self, fault: Fault, answer: Answer, broken: Iterable[Broken]) -> None:
+        """Report the rules that an answer breaks."""
+        for name, why in broken:
+            call = {"tool": fault.sent_tool, "arguments": shown_arguments(fault.arguments)}
+            said = shown_answer(answer.text or answer.whole.strip())
+            is_note = fault.kind == "unknown_tool" or is_of_surrogates(fault)
+            self.report.add(Finding(name, fault.tool, fault.kind, call, said, shown_answer(why), is_note=is_note))
+
+
+def same(one: Answer, other: Answer) -> bool:
+    """Return whether two answers say the same."""
+    return (one.failed, one.text, one.structured) == (other.failed, other.text, other.structured)
+
+
+def is_of_surrogates(fault: Fault) -> bool:
+    """Return whether a call holds a lone surrogate, which its transport may refuse."""
+    return fault.kind == "control" and any(SURROGATE in text for text in strings(fault.arguments))
+
+
+def strings(tree: Any) -> list[str]:
+    """Return every text in a tree."""
+    if isinstance(tree, Mapping):
+        return [text for value in tree.values() for text in strings(value)]
+    if isinstance(tree, list):
+        return [text for value in tree for text in strings(value)]
+    return [tree] if isinstance(tree, str) else []

@@ -43,7 +43,9 @@ async def main() -> None:
         job = await call("read_book", pages=20)
         print(job["state"], job["next"]["tool"], job["next"]["arguments"]["wait_s"])
         job = await call(**as_call(job["next"]))
-        print(job["state"], job["progress"]["total"], job["next"]["arguments"]["wait_s"])
+        print(
+            job["state"], job["progress"]["total"], job["next"]["arguments"]["wait_s"]
+        )
         job = await call(**as_call(job["next"]))
         print(job["state"], job["result"])
         other = await call("read_book", pages=900)

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from failsoft import ConfigurationError, Runtime
-from failsoft.framework.settings import Settings
+from failsoft import ConfigurationError, Runtime, Settings
 from tests.doors import assemble_server
 from tests.jobs.test_jobs import Desk
 from tests.zygote import PYTHON

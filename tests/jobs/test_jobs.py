@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from failsoft import BaseTool, CallContext, Runtime, mcp_server, operation
-from failsoft.framework.settings import Settings
+from failsoft import BaseTool, CallContext, Runtime, Settings, mcp_server, operation
 from tests.jobs.caller import Caller
 
 pytestmark = pytest.mark.anyio

@@ -13,9 +13,8 @@ from typing import Any
 from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.recorders import NullMetrics
-from failsoft.jobs.engine import StoredEngine
+from failsoft.jobs.engine import JobBook, StoredEngine
 from failsoft.jobs.run import run_job
-from failsoft.jobs.toolset import Jobs, jobs_of
 from failsoft.recovery.strategy import in_background
 
 LOOK = signal.SIGUSR1 if hasattr(signal, "SIGUSR1") else None
@@ -73,11 +72,11 @@ class Child:
         self._loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self._loop)
         tools = _make()
-        jobs = jobs_of(tools)
-        if jobs is None:
+        books = [(tool, book) for tool in tools if isinstance(book := getattr(tool, "book", None), JobBook)]
+        if not books:
             msg = "the toolsets of this process declare no jobs, as those of its server do"
             raise RuntimeError(msg)
-        self._jobs: Jobs = jobs
+        self._jobs, self._book = books[0]
         self._tools = tools
         self._toolbox = Toolbox(tools)
         self._is_started = False
@@ -92,7 +91,7 @@ class Child:
                 if tool is not self._jobs:
                     await tool.start()
             self._is_started = True
-        book = self._jobs.book
+        book = self._book
         counted = _Counted()
         if LOOK is not None:
             asyncio.get_running_loop().add_signal_handler(LOOK, book.wake, job_id)

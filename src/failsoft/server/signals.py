@@ -14,7 +14,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def signals_handled(
-    handle: Callable[[int, FrameType | None], None], numbers: Iterable[int] = SIGNALS
+    handle: Callable[[int, FrameType | None], object], numbers: Iterable[int] = SIGNALS
 ) -> Iterator[dict[int, Any]]:
     """Install a signal handler while the block lasts, and yield the previous handlers by number.
 

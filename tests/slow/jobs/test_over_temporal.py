@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from failsoft import Runtime
-from failsoft.framework.settings import Settings
+from failsoft import Runtime, Settings
 from tests.doors import assemble_server, jobs_of
 from tests.jobs import test_jobs
 from tests.jobs.caller import Caller

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import threading
 import time
 from pathlib import Path
 
 import httpx2
 
-from failsoft import BaseTool, CircuitBreaker, NotFound, Retry, operation
+from failsoft import BaseTool, CallContext, CircuitBreaker, NotFound, Retry, Unavailable, operation
 
 
 class Till(BaseTool):
@@ -39,6 +41,25 @@ class Till(BaseTool):
     async def pay(self, order: str) -> str:
         """Pay an order."""
         return order
+
+    @operation
+    async def pay_slowly(self, order: str) -> str:
+        """Pay an order, for as long as the process lives."""
+        await asyncio.sleep(60)
+        return order
+
+    @operation(read_only=True, recovery=[Retry(attempts=2, base_s=0.01)])
+    async def second_attempt(self, call: CallContext) -> int:
+        """Work at the second attempt."""
+        if call.attempt == 1:
+            raise Unavailable
+        return call.attempt
+
+    @operation(read_only=True)
+    async def leak(self) -> None:
+        """Leave threads behind."""
+        for _ in range(100):
+            threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 
     @operation(read_only=True)
     async def look_up(self, order: str) -> str:

@@ -127,14 +127,14 @@ class Site:
         self.stack.callback(server.close)
         return server
 
-    def answer(self, tool: str, *, token: str = TOKEN, host: str = "127.0.0.1") -> str:
+    def answer(self, tool: str, *, token: str = TOKEN, host: str = "127.0.0.1", key: str = "") -> str:
         """Make a call, and return what comes of it."""
         meta: dict[str, Any] = {
             "io.modelcontextprotocol/protocolVersion": VERSION,
             "io.modelcontextprotocol/clientCapabilities": {},
-            "dev.failsoft/idempotency-key": str(uuid.uuid4()),
+            "dev.failsoft/idempotency-key": key or str(uuid.uuid4()),
         }
-        arguments = {"order": "1"} if tool in {"pay", "look_up"} else {}
+        arguments = {"order": "1"} if tool in {"pay", "pay_slowly", "look_up"} else {}
         params = {"name": tool, "arguments": arguments, "_meta": meta}
         headers = {
             "accept": "application/json, text/event-stream",
@@ -148,6 +148,10 @@ class Site:
         with suppress(httpx2.HTTPError):
             return self._client.post("/mcp", json=body, headers=headers).text
         return ""
+
+    def begin(self, tool: str, **how: str) -> None:
+        """Make a call, and do not wait for what comes of it."""
+        self._threads.submit(self.answer, tool, **how)
 
     def control(self, path: str, body: dict[str, Any]) -> int:
         """Use a control, and return the status."""

@@ -55,6 +55,30 @@ def test_every_query_of_a_dashboard_returns_data(tmp_path: Path) -> None:
         assert sorted(wanted.values()) == []
 
 
+def test_alerts_that_no_incident_waits_for_fire_on_a_real_server(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        site = Site(tmp_path, stack, variables={"FAILSOFT_STATE_QUOTA_BYTES": "20000"})
+        for tool in ("second_attempt", "look_up", "pay"):
+            site.calls(tool)
+        site.answer("leak")
+        site.begin("pay_slowly", key="order-1")
+        comes_true(lambda: site.prometheus.ask('mcp_tool_inflight{operation="pay_slowly"} == 1'))
+        for process in site.processes[1:]:
+            os.kill(process, signal.SIGKILL)
+        site.calls("pay_slowly", key="order-1")
+        site.calls("hang", at_once=100)
+        wanted = {"QuotaNearlyUsed", "KeyedWriteLost", "HandlerLeaks", "ClientRepeatsFailure", "RecoveriesRising"}
+        wanted |= {"CallsRefused"}
+
+        def missing() -> set[str]:
+            firing = site.prometheus.ask('ALERTS{alertstate="firing"}')
+            wanted.difference_update(one["metric"]["alertname"].removeprefix("Failsoft") for one in firing)
+            return wanted
+
+        comes_true(lambda: not missing(), within_s=30)
+        assert missing() == set()
+
+
 def test_the_status_is_that_of_all_workers(tmp_path: Path) -> None:
     with ExitStack() as stack:
         site = Site(tmp_path, stack)

@@ -136,7 +136,7 @@ def test_the_metrics_have_the_names_and_labels_of_the_contract() -> None:
         *(family for family in families if family.startswith("process_")),
         # Beyond the contract:
         *("mcp_bulkhead_running", "mcp_bulkhead_waiting", "mcp_hedges_running", "mcp_idempotency_leases"),
-        "mcp_state_store_losses",
+        *("mcp_state_store_losses", "mcp_alert_failures"),
     }
 
 

@@ -96,6 +96,7 @@ def test_the_names_and_labels_are_those_of_the_contract() -> None:
         "mcp_connections": (),
         "mcp_http_refused_total": ("status",),
         "mcp_audit_failures_total": (),
+        "mcp_alert_failures_total": ("sink",),
         "mcp_recovery_reload_ok": (),
         "mcp_build_info": ("version", "python"),
     }

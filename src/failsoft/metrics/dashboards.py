@@ -59,6 +59,7 @@ OPERATORS = (
         "State store and audit log",
         {
             "store {{fault}}": f"max by (fault) (mcp_state_store_unavailable{{{_ON}}}) > 0 or vector(0)",
+            "alerts lost": f"sum(increase(mcp_alert_failures_total{{{_ON}}}[5m]))",
             "audit failures": f"sum(increase(mcp_audit_failures_total{{{_ON}}}[5m]))",
         },
         "short",

@@ -196,6 +196,13 @@ REFUSED = MetricDefinition(
 AUDIT_FAILURES = MetricDefinition(
     "mcp_audit_failures_total", "counter", "How often the audit log could not be written."
 )
+ALERT_FAILURES = MetricDefinition(
+    "mcp_alert_failures_total",
+    "counter",
+    "How often the server's own alerts could not be delivered.",
+    ("sink",),
+    values=("log", "webhook", "alertmanager", "other"),
+)
 RELOAD_OK = MetricDefinition(
     "mcp_recovery_reload_ok",
     "gauge",

@@ -12,13 +12,23 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from loguru import logger
 from pydantic import SecretStr
 
-from failsoft import ConfigurationError, Failure, Settings, configure_logging
+from failsoft import (
+    BaseTool,
+    ConfigurationError,
+    Failure,
+    Runtime,
+    Settings,
+    configure_logging,
+    mcp_server,
+    operation,
+)
+from failsoft.metrics import PrometheusRecorder, render
 from tests.doors import AlertDispatcher, AlertSink, LogSink, RetryAdvice, WebhookSink
 from tests.zygote import PYTHON
 
@@ -34,6 +44,14 @@ FAILURE = Failure(
     timestamp="2026-01-19T15:32:10.123Z",
     exception=ConfigurationError(issue="wrong", operator_hint="mend redis://:hunter2@cache", details={"secret": "x"}),
 )
+
+
+class Fine(BaseTool):
+    """A toolset."""
+
+    @operation(read_only=True)
+    async def fine(self) -> None:
+        """Work."""
 
 
 class Clock:
@@ -184,16 +202,19 @@ def test_what_was_dropped_is_in_the_log(log: io.StringIO) -> None:
     assert [(line["level"], line["dropped"]) for line in lines(log)] == [("WARNING", 2)]
 
 
-def test_an_alert_that_was_not_delivered_does_not_hold_back_the_next(log: io.StringIO) -> None:
+def test_an_alert_that_was_not_delivered_is_sent_again_to_that_sink_alone(log: io.StringIO) -> None:
     sink, other = Collector(), Collector()
     sink.fail = True
+    lost: list[str] = []
     dispatcher = AlertDispatcher([sink, other], clock=Clock())
+    dispatcher.on_undelivered = lost.append
     dispatcher.dispatch(FAILURE)
     assert other.reached.acquire(timeout=60)
     dispatcher.dispatch(FAILURE)
     assert dispatcher.close(10)
     assert [line["error"] for line in lines(log)] == ["RuntimeError", "RuntimeError"]
-    assert len(other.sent) == 2
+    assert lost == [sink.name] * 2
+    assert len(other.sent) == 1
 
 
 def test_closing_ends_within_its_limit_and_later_alerts_are_dropped() -> None:
@@ -297,6 +318,18 @@ def test_the_settings_decide_the_sinks_and_the_log_never_shows_the_address(hook:
     assert (failed["level"], failed["sink"], failed["error"]) == ("WARNING", "webhook", "ConnectionError")
     assert "hunter2" not in log.getvalue()
     assert hook.received[0][2]["service"] == "shop"
+
+
+def test_lost_alerts_are_counted_where_they_are_scraped(hook: HookServer) -> None:
+    hook.answer = 500
+    settings = Settings(alert_webhook_url=SecretStr(hook.url))
+    runtime = Runtime(settings=settings)
+    mcp_server(Fine(runtime=runtime))
+    assert runtime.alerts is not None
+    runtime.alerts.dispatch(FAILURE)
+    assert runtime.alerts.close(10)
+    body, _ = render([cast("PrometheusRecorder", runtime.metrics)])
+    assert 'mcp_alert_failures_total{sink="webhook"} 1.0' in body.decode().splitlines()
 
 
 def test_a_webhook_without_a_server_costs_the_call_nothing(log: io.StringIO) -> None:

@@ -44,7 +44,7 @@ class AlertDispatcher:
     """Sends critical failures to the sinks, one at a time, from a daemon thread that starts with the first alert.
 
     Equal alerts (same code, toolset and operation) within `dedup_s` are counted instead of sent, and the next one says
-    how many. An alert that a sink failed to deliver does not count as sent: the next equal one is sent.
+    how many. An alert that a sink failed to deliver does not count as sent there: the next equal one is sent to it.
 
     Args:
         sinks: The sinks, each with a `name` and a `send`.
@@ -69,12 +69,14 @@ class AlertDispatcher:
         self._lock = threading.Lock()
         self._sent: OrderedDict[Key, _Sent] = OrderedDict()
         self._last_minute: deque[float] = deque(maxlen=per_minute)
-        self._waiting: queue.Queue[tuple[Key, Failure, int] | None] = queue.Queue(capacity + 1)
+        self._waiting: queue.Queue[tuple[_Sent, Failure, int] | None] = queue.Queue(capacity + 1)
         self._capacity = capacity
         self._thread: threading.Thread | None = None
         self._closed = False
         self.dropped = 0
         """Alerts dropped by a limit or after `close`; suppressed ones are not counted."""
+        self.on_undelivered: Callable[[str], object] = str
+        """Called with the name of a sink that has failed to deliver an alert."""
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
@@ -117,23 +119,28 @@ class AlertDispatcher:
         with self._lock:
             now = self._clock()
             last = self._sent.get(key)
-            if last is not None and now - last.at < self._dedup_s:
+            is_known = last is not None and now - last.at < self._dedup_s
+            if last is not None and is_known and not last.failed:
                 last.suppressed += 1
                 return
             if self._closed or self._waiting.qsize() >= self._capacity or self._is_too_often(now):
                 self.dropped += 1
                 return
             self._last_minute.append(now)
-            self._remember(key, now)
-            self._waiting.put_nowait((key, failure, 0 if last is None else last.suppressed))
+            suppressed = 0 if last is None else last.suppressed
+            sent = _Sent(now, self._sinks)
+            if last is not None and is_known:  # other sinks have it
+                sent = _Sent(last.at, last.failed, suppressed + 1)
+            self._remember(key, sent)
+            self._waiting.put_nowait((sent, failure, suppressed))
             if self._thread is None:
                 self._start()
 
     def _is_too_often(self, now: float) -> bool:
         return len(self._last_minute) == self._last_minute.maxlen and now - self._last_minute[0] < _MINUTE_S
 
-    def _remember(self, key: Key, now: float) -> None:
-        self._sent[key] = _Sent(now)
+    def _remember(self, key: Key, sent: _Sent) -> None:
+        self._sent[key] = sent
         self._sent.move_to_end(key)
         if len(self._sent) > _KEYS_AT_MOST:
             self._sent.popitem(last=False)
@@ -154,21 +161,24 @@ class AlertDispatcher:
                 told_of = self.dropped
                 logger.warning("Alerts were dropped", dropped=told_of)
 
-    def _deliver(self, key: Key, failure: Failure, suppressed: int) -> None:
-        for sink in self._sinks:
+    def _deliver(self, sent: _Sent, failure: Failure, suppressed: int) -> None:
+        for sink in sent.sinks:
             error = tell(sink.send, failure, suppressed=suppressed)  # one failing sink does not affect the others
             if error is not None:
                 with self._lock:
-                    self._sent.pop(key, None)
+                    sent.failed = (*sent.failed, sink)
+                tell(self.on_undelivered, sink.name)
                 tell(_report_undelivered, sink, error)
 
 
 @dataclass(slots=True)
 class _Sent:
-    """When an alert was sent, and how many equal ones were suppressed since."""
+    """When an alert was sent to which sinks, how many equal ones were suppressed since, and where it did not arrive."""
 
     at: float
+    sinks: tuple[AlertSink, ...]
     suppressed: int = 0
+    failed: tuple[AlertSink, ...] = ()
 
 
 def _report_undelivered(sink: AlertSink, error: BaseException) -> None:

@@ -38,7 +38,7 @@ from failsoft.server.protocol.direct import DirectAnswers
 from failsoft.server.protocol.tasks import Tasks, declares_tasks
 from failsoft.server.protocol.wire import call_tool_result, describe_tool, traced
 from failsoft.server.resources import OfferProtocol
-from failsoft.server.telemetry import spans
+from failsoft.server.telemetry import count_lost_alerts, spans
 
 T = TypeVar("T")
 
@@ -68,6 +68,7 @@ class ToolProtocol:
         self._settings = settings
         self._max_response_bytes = settings.max_response_bytes
         self._places = CallPlaces(settings)
+        count_lost_alerts(toolbox.tools)
         self._jobs = jobs_of(toolbox.tools)
         self._tasks = None if self._jobs is None else Tasks(self._jobs, self.respond)
         state = toolbox.tools[0].runtime.state if toolbox.tools else LocalState()

@@ -14,7 +14,7 @@ from tests.cli.conftest import Run
 
 def test_all_files_are_written_to_a_folder(inside: Run, folder: Path) -> None:
     ran = inside("monitoring", "export", "--out", "monitoring", "--docs-url", "https://docs.example.org/")
-    assert ran.code == 0
+    assert (ran.code, ran.err) == (0, "")
     names = ["failsoft.rules.yml", "failsoft-operators.json", "failsoft-authors.json", "alertmanager.yml"]
     assert ran.out.split() == [f"monitoring/{name}" for name in names]
     alerts = yaml.safe_load((folder / "monitoring" / names[0]).read_text())["groups"][1]["rules"]
@@ -24,7 +24,9 @@ def test_all_files_are_written_to_a_folder(inside: Run, folder: Path) -> None:
 
 
 def test_standard_output_takes_one_of_them(inside: Run) -> None:
-    rules = yaml.safe_load(inside("monitoring", "export", "--objective", "0.999").out)
+    ran = inside("monitoring", "export", "--objective", "0.999")
+    assert "--docs-url" in ran.err
+    rules = yaml.safe_load(ran.out)
     assert rules["groups"][1]["rules"][0]["expr"].startswith("job:mcp_failed_calls:ratio_rate5m > 0.0144 and ")
     assert rules["groups"][1]["rules"][0]["annotations"]["summary"].endswith("the objective allows 0.1%.")
     boards = inside("monitoring", "export", "--format", "grafana").json

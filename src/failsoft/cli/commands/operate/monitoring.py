@@ -54,6 +54,10 @@ def export(
     """
     chosen = list(Format) if output is None and out is not None else [output or Format.rules]
     files: dict[str, str] = {}
+    if Format.rules in chosen and not docs_url:
+        typer.echo(
+            "Without --docs-url, the address of this documentation, `runbook_url` is no whole address.", err=True
+        )
     if Format.rules in chosen:
         files["failsoft.rules.yml"] = _yaml(
             rule_file(objective=objective or Settings.load().objective, docs_url=docs_url)

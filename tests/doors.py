@@ -139,6 +139,7 @@ HOMES = {
     "failsoft.recovery.strategies.circuit_steps": "_lower_bound as rate_at_least, admit, force, peek, report",
     "failsoft.recovery.strategies.rate_limit": "PARTS, take",
     "failsoft.recovery.strategies.retry_budget": "Ledger, REFILL_S, withdraw",
+    "failsoft.replay": "run_again",
     "failsoft.rules": "RULES, Silences, by_name",
     "failsoft.rules.lint": "lint_descriptions, lint_failure, lint_toolbox",
     "failsoft.server": "draining as draining_module, stdio as stdio_serve_module",

@@ -112,6 +112,8 @@ async def run_again(capture: Capture, tools: Sequence[BaseTool], *, include_writ
     from_capture: Mapping[str, Any] = script.captured_end(cause) or {}
     kind = from_capture.get("type") or type_name_of(cause)
     function = from_capture.get("function") or ("" if place is None else place[1])
+    if script.has_stopped:  # the frame was that of the effect's own function
+        function = capture.function
     is_same = (failure.code, kind, function) == (capture.code, capture.type, capture.function)
     now = {
         "code": failure.code,

@@ -17,6 +17,7 @@ from tests.zygote import PYTHON
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "schemas" / "replay.schema.json"
 SHOP = '''
+import asyncio
 from pathlib import Path
 
 from failsoft import BaseTool, CallContext, NotFound, operation
@@ -34,6 +35,11 @@ def note(text):
 def refuse():
     note("refused")
     raise ConnectionRefusedError(111, "refused")
+
+
+async def never():
+    note("waiting")
+    await asyncio.sleep(60)
 
 
 class Shop(BaseTool):
@@ -55,6 +61,12 @@ class Shop(BaseTool):
         """Send an item."""
         call.effect("pack", lambda: note("packed"))
         return call.effect("post", refuse)
+
+    @operation(effects=True, timeout=0.2)
+    async def wait(self, item: str, call: CallContext) -> int:
+        """Wait for an item."""
+        await call.effect("wait", never)
+        return 1
 
     @operation()
     async def throw(self, item: str) -> int:
@@ -165,6 +177,20 @@ def test_an_effect_that_failed_fails_again_without_being_tried(desk) -> None:
     ran = desk.run("replay", error_id, "--include-writes", "--json")
     assert (ran.code, ran.json["outcome"], desk.done) == (ExitCode.FAILED, "same", ["packed", "refused"])
     assert ran.json["now"]["code"] == ran.json["before"]["code"]
+
+
+def test_an_effect_that_had_not_ended_is_waited_for_and_not_begun(desk) -> None:
+    error_id = desk.fail("wait", item="tea")
+    ran = desk.run("replay", error_id, "--include-writes", "--json")
+    assert (ran.json["outcome"], ran.json["now"]["code"], desk.done) == ("same", "DEADLINE_EXCEEDED", ["waiting"])
+
+
+def test_a_soft_function_is_found_by_its_module(desk) -> None:
+    source = "import failsoft\n\n\n@failsoft.soft(read_only=True)\ndef look(item: str) -> int:\n    'Look.'\n"
+    (desk.folder / "shelf.py").write_text(source + "    return {}[item]\n")
+    ran = desk.run("call", "look", "item=tea", "--app", "shelf")
+    error_id = ran.json["error"]["error_id"]
+    assert desk.run("replay", error_id, "--json").json["outcome"] == "same"
 
 
 def test_a_write_without_marks_is_done_again_only_where_that_is_asked_for(desk) -> None:

@@ -6,6 +6,7 @@ import atexit
 import json
 import os
 import queue
+import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -175,10 +176,10 @@ class Captures:
 
 
 def _class_of(bound: Any) -> str:
-    """Return `module:Class` of a toolset; of functions with `@soft` their module, which has no class."""
+    """Return `module:Class` of a toolset; the module alone if it has no such class, as one of `@soft` functions."""
     owner = type(bound.tool)
-    is_soft = owner.__module__ == "failsoft.framework.soft"
-    return str(bound.function.__module__) if is_soft else f"{owner.__module__}:{owner.__qualname__}"
+    is_there = vars(sys.modules.get(owner.__module__, object)).get(owner.__qualname__) is owner
+    return f"{owner.__module__}:{owner.__qualname__}" if is_there else owner.__module__
 
 
 def _effect(operation: str, name: str, how: str, what: Any) -> dict[str, Any]:

@@ -37,6 +37,8 @@ class Script:
         for fault in faults:
             self._faults[str(fault["operation"])].append((float(fault["delay_s"]), str(fault["kind"])))
         self._raised: list[tuple[BaseException, Mapping[str, Any]]] = []
+        self.has_stopped = False
+        """Whether an effect was answered that had not ended when its call did."""
         self.substituted: list[str] = []
         """Names of effects whose exception could not be made again, so that their typed error was raised."""
 
@@ -51,6 +53,7 @@ class Script:
             if "error" in captured:
                 raise self._made(name, captured["error"])
             if captured.get("unfinished"):
+                self.has_stopped = True
                 remaining_s = call.remaining_s()
                 await asyncio.sleep(0 if remaining_s is None else remaining_s + 1)
                 raise TimeoutError

@@ -80,6 +80,11 @@ def named_tools(capture: Capture, app: str | None) -> Target:
         return target
     if capture.tool in find_toolsets() and capture.toolset_class.startswith("failsoft.tools."):
         return Target((capture.tool,), root=[Path(root) for root in capture.roots])
+    if capture.toolset_class.startswith("failsoft."):
+        raise usage(
+            message=f"'{capture.operation}' is a tool of another server, behind `failsoft proxy` or an adapter.",
+            hint=f"failsoft replay {capture.error_id} --app MODULE:ATTRIBUTE, if an application has it too",
+        )
     return Target((), capture.toolset_class, command=target.command)
 
 

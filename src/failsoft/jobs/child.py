@@ -12,6 +12,7 @@ from typing import Any
 
 from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.call.toolset import BaseTool
+from failsoft.framework.captures.keeper import finish_captures
 from failsoft.framework.recorders import NullMetrics
 from failsoft.jobs.engine import JobBook, StoredEngine
 from failsoft.jobs.run import run_job
@@ -102,6 +103,8 @@ class Child:
                 signal.signal(LOOK, signal.SIG_IGN)
         if in_background:  # what the ledger could not store at once
             await asyncio.wait(in_background, timeout=_BACKGROUND_S)
+        if self._jobs.runtime.captures is not None:  # the process may end without any clean-up
+            finish_captures()
         is_fit = not any(tool.runtime.threads.busy for tool in self._tools)  # no thread of a handler that was cancelled
         return {"ended": job is not None and job.has_ended, "is_fit": is_fit, "events": counted.events}
 

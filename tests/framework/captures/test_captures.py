@@ -16,7 +16,7 @@ from loguru import logger
 
 from failsoft import BaseTool, CallContext, InvalidParameter, NotFound, RecoveryManager, operation
 from failsoft.recovery import Chaos
-from tests.doors import CaptureFolder, captures_folder, finish_captures, read_capture
+from tests.doors import CaptureFolder, NullMetrics, captures_folder, finish_captures, read_capture
 from tests.framework.recording import quiet_runtime
 
 pytestmark = pytest.mark.anyio
@@ -109,6 +109,16 @@ async def test_failures_are_kept_in_development_or_where_it_is_asked_for(setting
 async def test_nothing_is_kept_of_a_sensitive_operation_nor_of_what_it_calls() -> None:
     await books().read_diary(title="secret")
     assert files() == []
+
+
+async def test_a_call_under_its_own_name_is_kept_whoever_counts_it_and_an_unknown_tool_is_not() -> None:
+    tool = books()
+    await tool.find.under_name(metrics=NullMetrics()).call({"title": "Emma"})  # as a job's process makes it
+    assert len(files()) == 1
+    response = await tool.execute_with_error_handling("fnid", {})
+    assert response.error is not None
+    assert response.error.code == "UNKNOWN_TOOL"
+    assert len(files()) == 1
 
 
 SECRETS = [

@@ -94,7 +94,8 @@ class Captures:
         """Note a failed call, which is written later; nothing of one that is `sensitive`, or made by such a handler."""
         if any(one.bound.declaration.sensitive for one in around(call)):
             return
-        if call.bound.tool.operations.get(call.operation) is not call.bound:  # it failed outside its chain
+        own = call.bound.tool.operations.get(call.operation)
+        if own is None or own.declaration is not call.bound.declaration:  # an unknown tool, under another's name
             return
         noted = self._noted(call, failure)
         if not _writer.put(self, noted):

@@ -103,7 +103,8 @@ class Captures:
 
     def _noted(self, call: Call, failure: Failure) -> _Noted:
         error = failure.exception
-        cause, place = original(error), author_place(error)
+        cause = original(error)
+        place = author_place(cause)
         is_of_key = call.told.is_replayed or (failure.code in _OF_A_KEY and place is None)
         arguments = exact(call.params)
         return _Noted(

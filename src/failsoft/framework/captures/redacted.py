@@ -16,15 +16,23 @@ _PIECE, _OVERLAP = 16_384, 4_096
 """Characters of a long text that are searched for secrets at once, and those that two pieces share: a pattern holds
 the interpreter while it runs."""
 _PATHS_AT_MOST = 100
+_ENCODER = json.JSONEncoder(allow_nan=False)
+_NAMES, _SCALARS = frozenset({str}), frozenset({str, int, float, bool, type(None)})
 _PATH_AT_MOST = 200
 
 
 def exact(value: Any) -> str | None:
     """Return a value as ASCII JSON that reads back equal, lone surrogates included; None if there is no such JSON."""
-    if isinstance(value, Mapping):
+    if type(value) is not dict and isinstance(value, Mapping):
         value = dict(value)
     try:
-        text = json.dumps(value, allow_nan=False)
+        text = _ENCODER.encode(value)
+        if (
+            type(value) is dict
+            and _NAMES.issuperset(map(type, value))
+            and _SCALARS.issuperset(map(type, value.values()))
+        ):
+            return text  # most calls: nothing in it reads back as anything else
         return text if json.loads(text) == value else None
     except (TypeError, ValueError, RecursionError):
         return None

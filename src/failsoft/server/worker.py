@@ -50,6 +50,10 @@ async def _work(assembly: Assembly, on_ready: Callable[[str], None]) -> None:
     settings, jobs = assembly.settings, jobs_of(assembly.tools)
     assert jobs is not None  # noqa: S101 - as checked above
     loop = asyncio.get_running_loop()
+
+    def end(*_: object) -> None:
+        loop.call_soon_threadsafe(working.cancel)
+
     async with assembly.lifecycle.running():
         engine, runner = cast("TemporalEngine", jobs.desk.engine), jobs.runner()
         runner.warm_up()
@@ -57,7 +61,7 @@ async def _work(assembly: Assembly, on_ready: Callable[[str], None]) -> None:
         ready = partial(on_ready, engine.queue)
         working = asyncio.create_task(engine.work(runner, at_once, settings.shutdown_grace_s, ready))
         try:
-            with signals_handled(lambda *_: loop.call_soon_threadsafe(working.cancel)):
+            with signals_handled(end):
                 await asyncio.wait([working])
             if not working.cancelled():
                 working.result()

@@ -1,9 +1,10 @@
 """Jobs through kills: servers and their processes are killed under load, and every job ends once.
 
-`python bench/kill_jobs.py [--jobs 1000] [--store sqlite|redis]` starts a server over HTTP, sends each
-job twice with its key from several clients, kills the server and the processes of jobs again and again, and starts the
-server anew. At the end it prints how often the work of each job was done, and fails if an acknowledged job did not end
-exactly once, an effect was done twice, or a job was lost. `tests/slow/jobs` runs it with fewer jobs.
+`python bench/kill_jobs.py [--jobs 1000] [--store sqlite|redis] [--temporal PROGRAM]` starts a server over HTTP, sends
+each job twice with its key from several clients, kills the server and the processes of jobs again and again, and starts
+the server anew. With a Temporal server, two workers run the jobs, and both are killed, too. At the end it prints how
+often the work of each job was done, and fails if an acknowledged job did not end exactly once, an effect was done
+twice, or a job was lost. `tests/slow/jobs` runs it with fewer jobs.
 """
 
 from __future__ import annotations
@@ -65,16 +66,17 @@ class Site:
         python: The program that runs Python.
         store: `sqlite` or `redis`, whose append-only file is on.
         processes: Of jobs.
+        temporal: The program of the Temporal server, which brings the jobs to two workers; None: the server runs them.
     """
 
-    def __init__(self, folder: Path, python: str, store: str, processes: int = 2) -> None:
+    def __init__(
+        self, folder: Path, python: str, store: str, processes: int = 2, *, temporal: str | None = None
+    ) -> None:
         self.folder = folder
         self.effects = folder / "effects"
         self.effects.touch()
         (folder / "kill_jobs_app.py").write_text(_APP, encoding="utf-8")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = int(free.getsockname()[1])
+        self.port, engine_port = _free_port(), _free_port()
         self.redis: subprocess.Popen[bytes] | None = None
         if store == "redis":
             self._start_redis()
@@ -84,13 +86,26 @@ class Site:
         command = "-m failsoft serve --app kill_jobs_app:Works --transport http --port"
         self._command = [python, *command.split(), str(self.port)]
         self._log = (folder / "log").open("ab")
+        self._engine: subprocess.Popen[bytes] | None = None
+        self._workers: list[subprocess.Popen[bytes]] = []
+        self._engine_command: list[str] = []
+        self._worker_command = [python, *["-m", "failsoft", "worker", "--app", "kill_jobs_app:Works"]]
+        if temporal is not None:
+            self._environment["FAILSOFT_FLEET_URL"] = f"temporal://127.0.0.1:{engine_port}/default"
+            options = f"server start-dev --headless --log-level error --port {engine_port} --db-filename"
+            self._engine_command = [temporal, *options.split(), str(folder / "temporal.sqlite")]
+            self._start_engine()
+            self._workers = [self._started(self._worker_command) for _ in range(2)]
         self.process: subprocess.Popen[bytes] | None = None
         self.kills: Counter[str] = Counter()
 
     def start(self) -> None:
         """Start the server; it answers later."""
-        self.process = subprocess.Popen(  # noqa: S603 - this interpreter
-            self._command, cwd=self.folder, env=self._environment, stdout=self._log, stderr=self._log
+        self.process = self._started(self._command)
+
+    def _started(self, command: list[str]) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(  # noqa: S603 - this interpreter
+            command, cwd=self.folder, env=self._environment, stdout=self._log, stderr=self._log
         )
 
     def kill_server(self) -> None:
@@ -101,14 +116,35 @@ class Site:
         self.start()
 
     def kill_process(self, chance: random.Random) -> None:
-        """Kill one of the processes that belong to the server: of jobs, or the one that they are forked from."""
-        server = self._process().pid
-        forked = [pid for child in _children_of(server) for pid in _children_of(child)]
-        pids = _children_of(server) if chance.random() < _OF_FORK_SERVERS else forked
+        """Kill one of the processes that run jobs, or the one that they are forked from."""
+        parent = (chance.choice(self._workers) if self._workers else self._process()).pid
+        forked = [pid for child in _children_of(parent) for pid in _children_of(child)]
+        pids = _children_of(parent) if chance.random() < _OF_FORK_SERVERS else forked
         if pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(chance.choice(pids), signal.SIGKILL)
                 self.kills["process"] += 1
+
+    def kill_worker(self, chance: random.Random) -> None:
+        """Kill a worker with all its processes, as a machine that is gone, and start another one."""
+        if self._workers:
+            place = chance.randrange(len(self._workers))
+            self._end(self._workers[place])
+            self.kills["worker"] += 1
+            self._workers[place] = self._started(self._worker_command)
+
+    def kill_engine(self) -> None:
+        """Kill the Temporal server, if there is one, and start it anew with its database."""
+        if self._engine is not None:
+            self._engine.kill()
+            self._engine.wait()
+            self.kills["temporal"] += 1
+            self._start_engine()
+
+    def _start_engine(self) -> None:
+        self._engine = subprocess.Popen(  # noqa: S603 - a fixed program
+            self._engine_command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
 
     def kill_store(self) -> None:
         """Kill the Redis server, if there is one, and start it anew with what it has in its file."""
@@ -131,14 +167,18 @@ class Site:
         if self.redis is not None:
             self.redis.kill()
             self.redis.wait()
-        if self.process is not None:
-            pids = self._below(self.process.pid)
-            self.process.kill()
-            self.process.wait()
-            for pid in pids:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+        for process in (self.process, *self._workers, self._engine):
+            if process is not None:
+                self._end(process)
         self._log.close()
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        pids = self._below(process.pid)
+        process.kill()
+        process.wait()
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def _process(self) -> subprocess.Popen[bytes]:
         if self.process is None:
@@ -156,6 +196,12 @@ class Site:
         for child in _children_of(pid):
             found += [child, *Site._below(child)]
         return found
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
 
 
 def _children_of(pid: int) -> list[int]:
@@ -227,9 +273,13 @@ async def run(site: Site, jobs: int, *, clients: int = 4, every_s: float = 1.0, 
             drawn = chance.random()
             if drawn < 0.08:
                 await asyncio.to_thread(site.kill_store)
+            if 0.08 < drawn < 0.2:
+                await asyncio.to_thread(site.kill_engine)
             if drawn < 0.15:
                 await asyncio.to_thread(site.kill_server)
                 await asyncio.sleep(2 * every_s)
+            elif drawn < 0.3:
+                await asyncio.to_thread(site.kill_worker, chance)
             else:
                 site.kill_process(chance)
 
@@ -259,11 +309,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=1_000)
     parser.add_argument("--store", default="sqlite", choices=["sqlite", "redis"])
+    parser.add_argument("--temporal", metavar="PROGRAM", help="the Temporal server: jobs run in two workers")
     parser.add_argument("--every", type=float, default=1.0, help="seconds between kills")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="failsoft-jobs-") as name:
-        site = Site(Path(name), sys.executable, options.store)
+        site = Site(Path(name), sys.executable, options.store, temporal=options.temporal)
         try:
             result = asyncio.run(run(site, options.jobs, every_s=options.every, seed=options.seed))
         finally:

@@ -13,10 +13,8 @@ import socket
 import subprocess
 import sys
 import tempfile
-import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -53,34 +51,6 @@ async def _server(folder: Path, program: str) -> AsyncIterator[str]:
     finally:
         process.kill()
         await process.wait()
-
-
-@asynccontextmanager
-async def _bare(address: str) -> AsyncIterator[Contender]:
-    """Run a worker with a workflow of one activity, and yield what runs it."""
-    from temporalio import activity, workflow  # noqa: PLC0415 - an extra
-    from temporalio.worker import UnsandboxedWorkflowRunner, Worker  # noqa: PLC0415 - an extra
-
-    @activity.defn(name="look")
-    async def look(name: str) -> str:
-        return name
-
-    @workflow.defn(name="bare", sandboxed=False)
-    class Bare:
-        @workflow.run
-        async def run(self, name: str) -> str:
-            limit = timedelta(seconds=60)
-            return await workflow.execute_activity("look", name, result_type=str, start_to_close_timeout=limit)
-
-    client = await _connected(address)
-    run = {"workflow_runner": UnsandboxedWorkflowRunner(), "workflows": [Bare], "activities": [look]}
-    async with Worker(client, task_queue="bare", **run):
-
-        async def contender(times: int) -> None:
-            for _ in range(times):
-                await client.execute_workflow("bare", "x", id=uuid.uuid4().hex, task_queue="bare", result_type=str)
-
-        yield contender
 
 
 async def _connected(address: str) -> Any:
@@ -129,14 +99,14 @@ async def measure(given: Any) -> list[Figure]:
     if program is None:
         print("the Temporal server is not installed: scripts/fetch.sh temporal_server", file=sys.stderr)
         return []
+    from bare_workflow import bare  # noqa: PLC0415 - an extra
+
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        async with (
-            _server(folder, program) as address,
-            _bare(address) as bare,
-            _ours(address, folder) as ours,
-        ):
-            seconds = await interleave({"bare": bare, "ours": ours}, rounds=given.rounds, times=given.times)
+        async with _server(folder, program) as address:
+            client = await _connected(address)
+            async with bare(client) as theirs, _ours(address, folder) as ours:
+                seconds = await interleave({"bare": theirs, "ours": ours}, rounds=given.rounds, times=given.times)
     return [
         figure("bare workflow with one activity", ms(seconds["bare"]), "ms"),
         figure("job, from the call to its answer", ms(seconds["ours"]), "ms"),

@@ -15,9 +15,19 @@ import pytest
 from tests.ports import reserved_ports
 from tests.programs.no_orphan import NO_ORPHAN
 
-__all__ = ["TemporalServer", "temporal", "temporal_session"]
+__all__ = ["TemporalServer", "temporal", "temporal_program", "temporal_session"]
 
 PATIENCE_S = 60.0
+
+
+def temporal_program() -> str:
+    """Return the path of the server, or skip the test."""
+    fetched = Path(os.environ.get("TEMPORAL_SERVER", Path.home() / ".cache/failsoft-temporal-server"))
+    program = shutil.which("temporal", path=f"{fetched}/cli/bin:{os.environ['PATH']}")
+    if program is None:
+        pytest.skip("the Temporal server was not fetched (scripts/fetch.sh temporal_server)")
+    pytest.importorskip("temporalio", reason="the extra 'temporal' is not installed")
+    return program
 
 
 class TemporalServer:
@@ -29,14 +39,9 @@ class TemporalServer:
     """
 
     def __init__(self, port: int, database: Path | None = None) -> None:
-        fetched = Path(os.environ.get("TEMPORAL_SERVER", Path.home() / ".cache/failsoft-temporal-server"))
-        program = shutil.which("temporal", path=f"{fetched}/cli/bin:{os.environ['PATH']}")
-        if program is None:
-            pytest.skip("the Temporal server was not fetched (scripts/fetch.sh temporal_server)")
-        pytest.importorskip("temporalio", reason="the extra 'temporal' is not installed")
         self.url = f"temporal://127.0.0.1:{port}/default"
         self._port = port
-        self._command = [*NO_ORPHAN, program, "server", "start-dev", "--headless", "--log-level", "error"]
+        self._command = [*NO_ORPHAN, temporal_program(), "server", "start-dev", "--headless", "--log-level", "error"]
         self._command += ["--port", str(port), *(("--db-filename", str(database)) if database else ())]
         self._process: subprocess.Popen[bytes] | None = None
         self.start()

@@ -82,7 +82,10 @@ def test_the_command_of_the_unit_and_of_the_container_is_understood(root: Path) 
         assert [option for option in used if f"`{option}`" not in listed] == []
 
 
-@pytest.mark.parametrize("name", ["failsoft.service", "Containerfile", "kubernetes.yaml", "../how-to/deploy.md"])
+DEPLOYMENTS = ("failsoft.service", "Containerfile", "kubernetes.yaml", "kubernetes-fleet.yaml")
+
+
+@pytest.mark.parametrize("name", [*DEPLOYMENTS, "../how-to/deploy.md", "../how-to/run-a-fleet.md"])
 def test_every_variable_of_a_deployment_is_a_setting(root: Path, name: str) -> None:
     settings = {f"FAILSOFT_{field.upper()}" for field in Settings.model_fields}
     used = set(re.findall(r"\bFAILSOFT_\w+", _example(root, name)))
@@ -116,9 +119,25 @@ def manifest(root: Path) -> dict[str, Any]:
     return by_kind
 
 
-def test_kubernetes_knows_every_field_of_the_manifest(root: Path) -> None:
-    command = (sys.executable, "-m", "kubernetes_validate", "--strict", str(root / "docs/examples/kubernetes.yaml"))
-    _checked(*command)
+def test_kubernetes_knows_every_field_of_the_manifests(root: Path) -> None:
+    files = [str(root / "docs/examples" / name) for name in ("kubernetes.yaml", "kubernetes-fleet.yaml")]
+    _checked(sys.executable, "-m", "kubernetes_validate", "--strict", *files)
+
+
+def test_workers_run_the_image_of_the_servers_and_have_time_to_end_their_jobs(
+    root: Path, manifest: dict[str, Any]
+) -> None:
+    fleet = list(yaml.safe_load_all(_example(root, "kubernetes-fleet.yaml")))
+    workers, temporal = (one["spec"]["template"]["spec"] for one in fleet if one["kind"] == "StatefulSet")
+    (worker,), (engine,) = workers["containers"], temporal["containers"]
+    (server,) = manifest["StatefulSet"]["spec"]["template"]["spec"]["containers"]
+    assert [worker[name] for name in ("image", "envFrom", "volumeMounts")] == [
+        server[name] for name in ("image", "envFrom", "volumeMounts")
+    ]
+    grace = {one["name"]: one["value"] for one in worker["env"]}["FAILSOFT_SHUTDOWN_GRACE_S"]
+    assert workers["terminationGracePeriodSeconds"] > int(grace) + draining_module.CLEANUP_S
+    (port,) = engine["ports"]
+    assert f"temporal://temporal:{port['containerPort']}/default" in (root / "docs/how-to/run-a-fleet.md").read_text()
 
 
 def test_the_manifest_runs_the_image_as_it_was_built(root: Path, manifest: dict[str, Any]) -> None:

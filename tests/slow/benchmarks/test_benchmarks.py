@@ -201,6 +201,13 @@ def test_a_fleet_with_a_shared_store_adds_less_load_and_is_back_sooner() -> None
     assert _figures("fleet", "--jobs", "1") == figures
 
 
+def test_a_job_over_temporal_is_compared_with_a_bare_workflow() -> None:
+    figures = _figures("fleet_jobs", is_cold=True)
+    if not figures:
+        pytest.skip("the Temporal server was not fetched (scripts/fetch.sh temporal_server)")
+    assert figures["job of bare"]["goal"] == "<= 1.3"
+
+
 def test_agents_complete_their_tasks_of_two_sets() -> None:
     agents_reach_their_goals("wrapped", "shipped", sample="--quick")
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import re
+import signal
+import sys
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,6 +22,7 @@ from tests.jobs import test_jobs
 from tests.jobs.caller import Caller
 from tests.programs.temporal import TemporalServer
 
+ROOT = Path(__file__).resolve().parents[3]
 pytestmark = pytest.mark.anyio
 globals().update({name: test for name, test in vars(test_jobs).items() if name.startswith("test_")})
 
@@ -46,6 +51,50 @@ async def _served(**settings: Any) -> AsyncIterator[Caller]:
             working.cancel()
             await asyncio.wait([working])
             await runner.close()
+
+
+def _page_command(word: str) -> list[str]:
+    """Return the arguments of a command of the page."""
+    page = (ROOT / "docs/how-to/run-a-fleet.md").read_text()
+    (line,) = re.findall(rf"^failsoft {word} .*?(?= &?$)", page, re.MULTILINE)
+    return str(line).split()[1:]
+
+
+@asynccontextmanager
+async def _started(*words: str) -> AsyncIterator[str]:
+    """Run a command of failsoft, yield the first line that it prints on stderr, and kill it with all its processes."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "failsoft", *words, stderr=asyncio.subprocess.PIPE, start_new_session=True
+    )
+    try:
+        assert process.stderr is not None
+        yield (await asyncio.wait_for(process.stderr.readline(), 60)).decode()
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+
+
+async def test_the_commands_of_the_page_start_a_fleet_whose_jobs_outlive_their_worker(
+    tmp_path: Path, temporal: TemporalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "reports.py").write_text((ROOT / "docs/examples/reports.py").read_text())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FAILSOFT_FLEET_URL", temporal.url)
+    worker = _page_command("worker")
+    async with _started(*_page_command("serve"), "--port", "0") as serving:
+        (url,) = re.findall(r"http://\S+/mcp", serving)
+        async with Client(url) as client, asyncio.timeout(120):
+            caller = Caller(client)
+            async with _started(*worker) as working:
+                assert "failsoft worker runs jobs of failsoft-reports-" in working
+                begun = await caller.data("write_report", {"chapters": 4})
+                while (await caller.data("get_job", {"job_id": begun["job_id"], "wait_s": 1}))["status"] != "chapter 1":
+                    pass
+            async with _started(*worker):
+                job = begun
+                while job["state"] == "working":
+                    job = await caller.data("get_job", {"job_id": begun["job_id"], "wait_s": 20})
+            assert (job["state"], job["result"]["data"]) == ("completed", "a report of 4 chapters")
 
 
 async def test_jobs_are_kept_for_later_while_the_engine_is_down(tmp_path: Path) -> None:

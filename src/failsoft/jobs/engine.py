@@ -37,6 +37,7 @@ from failsoft.recovery.idempotency.ledger import is_dead
 OnNews: TypeAlias = Callable[[Job], Awaitable[object]]
 _FIRST_PAUSE_S, _PAUSE_AT_MOST_S = 0.02, 0.25
 """How often a job that runs elsewhere is looked at, in seconds: at first, and at most."""
+_READ_AT_ONCE = 500
 
 
 class Engine(Protocol):
@@ -131,13 +132,22 @@ class JobBook:
 
     async def of(self, principal: str | None) -> list[Job]:
         """Return the jobs of a caller, the newest first."""
-        found = await self.records.find(JOB_PREFIX + tag_of(principal))
-        jobs = [job for record in found if (job := _read(record.value)) is not None and job.caller == principal]
+        jobs = [job for job in await self._found(JOB_PREFIX + tag_of(principal)) if job.caller == principal]
         return sorted(jobs, key=lambda job: job.created_at, reverse=True)
 
     async def all(self) -> list[Job]:
         """Return all jobs."""
-        return [job for record in await self.records.find(JOB_PREFIX) if (job := _read(record.value)) is not None]
+        return await self._found(JOB_PREFIX)
+
+    async def _found(self, prefix: str) -> list[Job]:
+        """Return the jobs whose keys have a prefix, without those of damaged records."""
+        jobs: list[Job] = []
+        for number, record in enumerate(await self.records.find(prefix)):
+            if number % _READ_AT_ONCE == _READ_AT_ONCE - 1:
+                await asyncio.sleep(0)  # other calls have their turn
+            if (job := _read(record.value)) is not None:
+                jobs.append(job)
+        return jobs
 
     async def orphans(self) -> list[Job]:
         """Return the jobs that nobody runs: not yet taken, or with a runner that has died or is silent."""

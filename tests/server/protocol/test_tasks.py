@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -75,7 +76,7 @@ class Shop:
         }
         body = {"jsonrpc": "2.0", "id": next(self.ids), "method": method, "params": {**params, "_meta": meta}}
         sent = {**ACCEPT, **MODERN, "mcp-method": method, "authorization": f"Bearer the secret of {of}", **headers}
-        return await self.client.post("/mcp", json=body, headers=sent)
+        return await self.client.post("/mcp", content=json.dumps(body), headers=sent)
 
     async def call(self, tool: str, *, declared: Any = DECLARED, **arguments: Any) -> dict[str, Any]:
         """Return the result of a call."""
@@ -188,6 +189,7 @@ async def test_what_is_not_ones_own_is_not_there(method: str) -> None:
         others = [await baker.error(other, method) for other in ("x", f"{task_id[:-1]}{last}", "\u2603", "a" * 5_000)]
         assert foreign["code"] == -32602
         assert all(other == foreign for other in others)
+        assert {(await baker.error(odd, method))["code"] for odd in ("", "\ud800")} == {-32602}
         assert (await baker.task(task_id))["status"] == "working"
 
 

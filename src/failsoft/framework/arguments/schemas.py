@@ -238,6 +238,12 @@ def inline_root(schema: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]
     return own, own.pop("$defs", {})
 
 
+def or_handle(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of data that may be the handle of a job instead."""
+    own, definitions = inline_root(schema)
+    return {"anyOf": [own, {"type": "object", "required": ["job_id", "state"]}], "$defs": definitions}
+
+
 def drop_generated_titles(schema: dict[str, Any]) -> None:
     """Drop the titles that only repeat the name of a property or a definition."""
     for name, own in schema.get("$defs", {}).items():

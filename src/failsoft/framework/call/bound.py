@@ -12,6 +12,7 @@ from typing_extensions import ParamSpec, TypeVar
 
 from failsoft.framework.answer.formats import find_format
 from failsoft.framework.arguments.marks import under_own_names
+from failsoft.framework.arguments.schemas import or_handle
 from failsoft.framework.call import META_KEY, NO_SCOPE, CallScope
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Chain, Link, Recovery, assemble, connect
@@ -155,7 +156,7 @@ class BoundOperation(Generic[P, R_co]):
     def output_schema(self) -> dict[str, Any] | None:
         """Return the JSON Schema of the response, failures included, as `FAILSOFT_OUTPUT_SCHEMA` asks for it."""
         if self.settings.output_schema == "full":
-            return self.wire.answer_schema(self.result.schema)
+            return self.wire.answer_schema(or_handle(self.result.schema) if self.job else self.result.schema)
         return self.wire.short_schema() if self.settings.output_schema == "short" else None
 
     @property

@@ -146,7 +146,8 @@ class Records:
             found = await self.backend.find(scope + prefix)
         except StoreLost as fault:
             raise self._typed(fault) from fault
-        return [Record(item.key.removeprefix(scope), _copied(item.value), item.expires_in_s) for item in found]
+        own = _copied if self._memory is not None else _as_it_is
+        return [Record(item.key.removeprefix(scope), own(item.value), item.expires_in_s) for item in found]
 
     async def _changed(
         self, step: Step, key: str, arguments: tuple[Any, ...], account: Account | None, *, may_grow: bool
@@ -181,6 +182,10 @@ def _put(_value: Any, _now: float, kept: Any, ttl_s: float) -> Changed:
 
 def _put_new(value: Any, _now: float, kept: Any, ttl_s: float) -> Changed:
     return Changed(kept, True, ttl_s) if value is None else Changed(KEPT, False)  # noqa: FBT003 - the same
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 def _copied(value: Any) -> Any:

@@ -122,17 +122,16 @@ class SqliteBackend:
 
     async def find(self, prefix: str) -> list[Record]:
         """See `Backend`."""
-        found: list[Record] = []
 
-        def rows(connection: sqlite3.Connection) -> tuple[list[Any], float]:
+        def records(connection: sqlite3.Connection) -> list[Record]:
             now = self.clock()
-            return connection.execute(_FIND, (len(prefix), prefix, now)).fetchall(), now
+            found: list[Record] = []
+            for key, value, until, version in connection.execute(_FIND, (len(prefix), prefix, now)):
+                with suppress(ValueError, RecursionError):
+                    found.append(Record(key, json.loads(value), max(0.0, until - now), age_of(version, now)))
+            return found
 
-        stored, now = await self._run(rows, writes=False)
-        for key, value, until, version in stored:
-            with suppress(ValueError, RecursionError):
-                found.append(Record(key, json.loads(value), max(0.0, until - now), age_of(version, now)))
-        return found
+        return await self._run(records, writes=False)
 
     async def fullest(self) -> int:
         """See `Backend`; a file that is not open is not opened for it."""

@@ -30,6 +30,7 @@ SUBJECTS_OF_SLOW_TESTS = {
     "jobs",
     "models",
     "packages",
+    "page",
     "races",
     "site",
     "soak",

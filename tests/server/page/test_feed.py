@@ -6,11 +6,13 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import anyio
 import jsonschema
 import pytest
+from referencing import Registry, Resource
 
 from failsoft import NotFound, Settings, asgi_app
 from failsoft.testing import fresh_runtime
@@ -19,6 +21,8 @@ from tests.server.http.test_app import opened
 from tests.server.http.test_status import SCHEMA, Shop
 
 pytestmark = pytest.mark.anyio
+CHANGE = json.loads((Path(__file__).parents[3] / "docs/schemas/status-change.schema.json").read_text())
+SCHEMAS = Registry().with_resource("status.schema.json", Resource.from_contents(SCHEMA))
 TOKEN = "the token of a reader"
 
 
@@ -115,6 +119,7 @@ async def test_a_reader_gets_the_status_and_the_last_hour_and_then_what_has_chan
             name, change = await reader.event(named="change")
             if change["recent"]:
                 break
+        jsonschema.Draft202012Validator(CHANGE, registry=SCHEMAS).validate(change)
         assert [call["code"] for call in change["recent"]] == ["NOT_FOUND"]
         assert [(row["operation"], row["calls"]["error"]) for row in change["rows"]["operations"]] == [("price", 1)]
         await reader.leave()

@@ -13,6 +13,7 @@ from failsoft import Settings, asgi_app
 from failsoft.testing import fresh_runtime
 from tests.server.http.test_app import opened
 from tests.server.http.test_status import Shop
+from tests.slow.page.pictures import PICTURES, TAKEN_OF, hash_of_page
 
 pytestmark = pytest.mark.anyio
 ASSETS = sorted(file.name for file in resources.files("failsoft.server.page").joinpath("assets").iterdir())
@@ -121,3 +122,13 @@ async def test_the_catalogue_has_schemas_and_codes_have_their_page() -> None:
     assert "CIRCUIT_OPEN" in [one["code"] for one in found["codes"]]
     assert page["code"] == "CIRCUIT_OPEN"
     assert page["text"].startswith("# CIRCUIT_OPEN\n")
+
+
+def test_the_pictures_in_the_documentation_show_the_page_as_it_is() -> None:
+    """`python -m tests.slow.page.pictures` takes them anew."""
+    assert TAKEN_OF.read_text().strip() == hash_of_page()
+    assert {file.name for file in PICTURES.glob("page-*.png")} == {
+        "page-1400-dark.png",
+        "page-1400-light.png",
+        "page-390-light.png",
+    }

@@ -2,7 +2,8 @@
 
 The status is gathered once for all readers of a process, 32 at most, and only while there are any. A slow one misses
 changes and gets the whole again; one that takes nothing gives up its place. A stream ends when the server drains, and
-after 15 minutes, so that a token that has expired stops reading.
+after a minute, when its reader comes again: a token that has expired stops reading, and an ASGI server that waits for
+its connections before it ends waits no longer.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _SHARE = 100
 """Gathering takes a hundredth of the time at most, as long as that makes no event later than `_SELDOM_S`."""
 _LOOK_S = 0.25
 _SLOW_S = 20.0
-_STREAM_AT_MOST_S = 900.0
+_STREAM_AT_MOST_S = 60.0
 _SMALL_BYTES = 4_096
 """Up to this size the whole status is sent again."""
 _HEADERS = (

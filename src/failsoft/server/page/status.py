@@ -23,6 +23,7 @@ from failsoft.server.assembly import Assembly
 from failsoft.server.page.story import StepLog, story_of
 
 _PLACE_AT_MOST = 300
+_BEAT_EVERY_S = 0.5
 _RESTS = 3
 """Times that gathering the status took, before it is gathered anew."""
 
@@ -44,7 +45,8 @@ class Status:
     def __init__(self, assembly: Assembly) -> None:
         self._assembly = assembly
         self._started = time.monotonic()
-        self._board = in_use() or Board.create(None, slot=0)
+        shared = in_use()
+        self._board = shared or Board.create(None, slot=0)
         runtimes = {id(tool.runtime): tool.runtime for tool in assembly.tools}.values()
         recorders = dict.fromkeys(runtime.metrics for runtime in runtimes)
         self._recorders = [recorder for recorder in recorders if isinstance(recorder, PrometheusRecorder)]
@@ -61,6 +63,8 @@ class Status:
             runtime.events.subscribe(self._note_reload, ReloadEvent)
             runtime.events.subscribe(self._steps.note, RecoveryEvent, EffectEvent, IdempotencyEvent)
         assembly.lifecycle.while_running(self._sample)
+        if shared is None:
+            assembly.lifecycle.while_running(self._beat)
 
     def public(self) -> dict[str, Any]:
         """Return what anybody may know: name and phase."""
@@ -186,6 +190,12 @@ class Status:
 
     def _note_reload(self, event: ReloadEvent) -> None:
         self._reload = {"ok": event.ok} if event.ok else {"ok": False, "error": event.reason}
+
+    async def _beat(self) -> None:
+        """Tell that the event loop runs, in an ASGI server of somebody else."""
+        while True:
+            self._board.beat(phase=self._assembly.lifecycle.phase)
+            await asyncio.sleep(_BEAT_EVERY_S)
 
     async def _sample(self) -> None:
         """Keep a sample of the numbers each minute."""

@@ -27,6 +27,7 @@ export class Catalogue {
     this.tryIt.element.hidden = true;
     this.dialog = h("dialog", { class: "page-of-code", "aria-labelledby": "code-title" });
     this.found = { tools: [], codes: [] };
+    this.counts = new Map();
   }
 
   async load() {
@@ -39,13 +40,23 @@ export class Catalogue {
     this.tryIt.offer(readers);
   }
 
+  /** Take how often each code has occurred here. */
+  update({ errors }) {
+    const counts = new Map();
+    for (const { code, count: number } of errors) counts.set(code, (counts.get(code) ?? 0) + number);
+    const isNew = [...counts.keys()].some((code) => !this.counts.has(code));
+    this.counts = counts;
+    if (isNew) this.render();
+  }
+
   render() {
     const wanted = this.search.value.trim().toLowerCase();
     const fits = (...texts) => texts.join(" ").toLowerCase().includes(wanted);
     const tools = this.found.tools.filter((one) => fits(one.tool, one.operation, one.description));
-    const codes = this.found.codes.filter((one) => fits(one.code, one.category, one.summary));
+    const seen = ({ code }) => (this.counts.has(code) ? 1 : 0);
+    const codes = this.found.codes.filter((one) => fits(one.code, one.category, one.summary)).sort((one, other) => seen(other) - seen(one));
     this.tools.replaceChildren(...tools.map((one) => this.tool(one)));
-    const shown = codes.slice(0, CODES_LISTED).map(({ code, summary }) => h("li", null, h("button", { type: "button", class: "code", onclick: () => this.open(code) }, h("code", null, code)), h("span", { class: "said" }, summary)));
+    const shown = codes.slice(0, CODES_LISTED).map(({ code, summary }) => h("li", null, h("button", { type: "button", class: "code", onclick: () => this.open(code) }, h("code", null, code)), this.counts.has(code) && h("span", { class: "badge", "data-tone": "note" }, "seen here"), h("span", { class: "said" }, summary)));
     this.codes.replaceChildren(...shown);
     setText(this.more, codes.length > CODES_LISTED ? `and ${codes.length - CODES_LISTED} more: search for them` : "");
   }
@@ -94,8 +105,12 @@ function* blocks(text) {
 }
 
 function inline(text) {
-  const plain = text.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/\*\*([^*]+)\*\*/g, "$1").replace(/\s+/g, " ");
-  return plain.split("`").map((part, at) => (at % 2 ? h("code", null, part) : part));
+  const plain = text.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/\s+/g, " ");
+  const marked = plain.split("**").map((part, at) => [at % 2 ? "strong" : null, part]);
+  return marked.flatMap(([tag, part]) => {
+    const pieces = part.split("`").map((piece, at) => (at % 2 ? h("code", null, piece) : piece));
+    return tag ? h(tag, null, pieces) : pieces;
+  });
 }
 
 function kindOf({ type, enum: values, anyOf }) {
@@ -109,8 +124,8 @@ class TryIt {
     this.choice = h("select", { id: "try-tool", onchange: () => this.show() });
     this.fields = h("div", { class: "fields" });
     this.form = h("form", { onsubmit: (event) => this.call(event) }, h("label", { for: "try-tool" }, "Tool"), this.choice, this.fields, h("button", { type: "submit" }, "Call it"));
-    this.read = h("pre", { tabindex: "0", "aria-label": "What the model reads" });
-    this.data = h("pre", { tabindex: "0", "aria-label": "The answer as data" });
+    this.read = h("pre", { tabindex: "0", role: "region", "aria-label": "What the model reads" });
+    this.data = h("pre", { tabindex: "0", role: "region", "aria-label": "The answer as data" });
     const answer = h("div", { class: "answer", "aria-live": "polite" }, h("h3", null, "What the model reads"), this.read, h("h3", null, "The answer as data"), this.data);
     this.element = panel("try", "Try a tool that reads", h("div", { class: "columns" }, this.form, answer));
     this.tools = [];
@@ -162,11 +177,11 @@ function message(text) {
 class Field {
   constructor(name, facts, isRequired) {
     this.name = name;
-    const id = `try-${name}`;
+    const id = `try-field-${name}`;
     this.kind = facts.enum ? "enum" : facts.type;
     this.input = this.makeInput(facts, id, isRequired);
     const hint = facts.description ?? (["object", "array", undefined].includes(this.kind) ? "JSON" : null);
-    this.element = h("div", { class: "field" }, h("label", { for: id }, name, isRequired ? " *" : ""), this.input, hint && h("span", { class: "under" }, hint));
+    this.element = h("div", { class: "field" }, h("label", { for: id }, isRequired ? `${name} (required)` : name), this.input, hint && h("span", { class: "under" }, hint));
   }
 
   makeInput(facts, id, isRequired) {

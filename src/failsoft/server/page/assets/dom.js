@@ -91,7 +91,7 @@ export class Table {
       const cell = row.cells[at];
       if (cell.made) cell.made.update?.(item);
       else setText(cell, text(item));
-      if (tone) setAttribute(cell, "data-tone", tone(item));
+      if (tone) setAttribute(cell, "data-tone", tone(item) || null);
       if (hint) setAttribute(cell, "title", hint(item));
     });
   }

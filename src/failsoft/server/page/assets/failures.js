@@ -26,7 +26,7 @@ export class Failures {
       { title: "Time", kind: "time", text: ({ latest }) => clock(latest.timestamp) },
       { title: "Code", kind: "name", make: (group) => opener(group, () => this.toggle(group.key)) },
       { title: "Count", kind: "number", text: ({ calls }) => calls.length },
-      { title: "Operation", text: ({ latest }) => latest.operation },
+      { title: "Operation", kind: "middle", text: ({ latest }) => latest.operation },
       { title: "Outcome", kind: "state", text: ({ latest }) => latest.outcome, tone: ({ latest }) => TONES[latest.outcome] },
       { title: "Effect", kind: "wide", text: ({ latest }) => latest.effect || "–", tone: ({ latest }) => ({ unknown: "warn", applied: "warn" })[latest.effect] },
       { title: "Took", kind: "number wide", text: ({ latest }) => milliseconds(latest.duration_ms) },
@@ -83,7 +83,8 @@ export class Failures {
 /** Return the button that opens the story of a row. */
 function opener({ latest }, toggle) {
   const name = latest.code || latest.outcome;
-  return h("button", { type: "button", class: "code", "aria-expanded": "false", onclick: toggle }, h("code", null, name));
+  const button = h("button", { type: "button", class: "code", "aria-expanded": "false", onclick: toggle }, h("code", null, name));
+  return h("span", null, button, h("span", { class: "under only-narrow" }, latest.operation));
 }
 
 /** What the server knows of one call. */
@@ -132,7 +133,7 @@ class Story {
 
 function* ending(call, { commands = [] }) {
   const facts = [
-    ["Tried", plural(call.attempts, "time")], ["Took", milliseconds(call.duration_ms)], ["Effect", call.effect], ["Recovered by", call.strategy],
+    ["Attempts", String(call.attempts)], ["Took", milliseconds(call.duration_ms)], ["Effect", call.effect], ["Recovered by", call.strategy],
     ["Error id", call.error_id], ["Request id", call.request_id], ["Fingerprint", call.fingerprint], ["Origin", call.origin],
   ];
   const parts = facts.filter(([, value]) => value).map(([name, value]) => h("div", { class: "fact" }, h("dt", null, name), h("dd", { class: "id" }, value)));

@@ -40,7 +40,7 @@ export class Feed {
     while (run === this.run) {
       try {
         await this.follow(run);
-        this.pauseMs = FIRST_PAUSE_MS;
+        if (this.state === "live") continue; // It ended as it should after a minute.
       } catch {
         // The server is not there, or the stream broke: it is tried again.
       }

@@ -69,7 +69,8 @@ export class ErrorChart {
   constructor() {
     this.place = h("div", { class: "chart", role: "img" });
     this.legend = h("ul", { class: "legend" });
-    this.element = h("div", null, this.place, this.legend);
+    this.nothing = h("p", { class: "empty" }, "No call has failed in this time.");
+    this.element = h("div", null, this.place, this.legend, this.nothing);
     this.drawn = "";
     this.scheme = matchMedia("(prefers-color-scheme: dark)");
     this.scheme.addEventListener("change", () => this.redraw());
@@ -83,6 +84,7 @@ export class ErrorChart {
     const some = found.filter(({ total }) => total).sort((one, other) => other.total - one.total);
     const shown = some.slice(0, SHOWN_CODES);
     const others = some.slice(SHOWN_CODES);
+    this.nothing.hidden = some.length > 0;
     if (others.length) {
       const steps = shown[0].steps.map((_, at) => others.reduce((sum, one) => sum + one.steps[at], 0));
       shown.push({ code: `${others.length} others`, steps, total: others.reduce((sum, one) => sum + one.total, 0) });
@@ -99,9 +101,9 @@ export class ErrorChart {
   }
 
   draw(history, shown) {
-    const x = history.at.slice(1).map((ms) => ms / 1000);
+    const x = history.at.map((ms) => ms / 1000);
     let sums = x.map(() => 0);
-    const stacked = shown.map(({ steps }) => (sums = sums.map((sum, at) => sum + steps[at])));
+    const stacked = shown.map(({ steps }) => (sums = sums.map((sum, at) => sum + (at ? steps[at - 1] : 0))));
     const data = [x, ...[...stacked].reverse()];
     const wanted = shown.map(({ code }) => code).join("\n");
     if (this.plot && wanted === this.drawn) this.plot.setData(data);

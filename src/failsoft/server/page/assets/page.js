@@ -51,7 +51,7 @@ function render(status) {
   setText(byId("name"), status.name);
   setText(byId("facts"), `${status.version} · ${plural(status.workers.length, "worker")} · up ${span(status.uptime_s)}`);
   headline.update(status, history.failingSince(1 - status.objective.target));
-  for (const one of Object.values(panels)) one.update(status);
+  for (const one of [...Object.values(panels), catalogue]) one.update(status);
   performance.measure("failsoft-update", "failsoft-update");
 }
 

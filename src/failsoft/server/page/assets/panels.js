@@ -42,7 +42,7 @@ export class Objective {
     this.success.set(success(short, target), tone(short, 1, 14.4), aim);
     this.longer.set(success(long, target), tone(long, 1, 14.4), aim);
     this.short.set(`${burn(short)} ×`, tone(short, 1, 14.4), "1 × uses up what is permitted");
-    this.long.set(`${burn(long)} ×`, tone(long, 1, 14.4), "page at 14.4 ×");
+    this.long.set(`${burn(long)} ×`, tone(long, 1, 14.4), "alert from 14.4 ×");
     this.calls.set(`${rate(sum(operations.map((one) => one.rate_per_s)))} /s`, null, `${count(calls)} since the start`);
     this.recovered.set(calls ? share(recovered / calls) : "–", recovered ? "blue" : null, `${count(recovered)} calls`);
   }
@@ -132,7 +132,7 @@ export class Dependencies {
       { title: "Since", text: (one) => (one.since && one.circuit !== "closed" ? since(one.since) : "–") },
       { title: "Held by", kind: "wide", text: (one) => one.held_by ?? "–" },
       { title: "Tried again", kind: "wide", text: (one) => (one.retry_at ? (secondsSince(one.retry_at) < 0 ? `in ${span(-secondsSince(one.retry_at))}` : "now") : "–") },
-      { title: "Retries left", kind: "number", text: (one) => known(one.budget) },
+      { title: "Retries left", kind: "number middle", text: (one) => known(one.budget) },
       { title: "Running", kind: "number wide", text: (one) => known(one.limit) },
       { title: "Queue", kind: "number wide", text: (one) => known(one.queue), tone: (one) => one.queue && "warn" },
     ];
@@ -157,7 +157,7 @@ export class Workers {
       { title: "Process", kind: "name", text: (one) => one.pid },
       { title: "Phase", text: (one) => one.phase, tone: (one) => (one.phase === "ready" ? "good" : "warn"), kind: "state" },
       { title: "Restarts", kind: "number", text: (one) => count(one.restarts), tone: (one) => one.restarts && "warn" },
-      { title: "In flight", kind: "number", text: (one) => count(one.in_flight) },
+      { title: "In flight", kind: "number middle", text: (one) => count(one.in_flight) },
       { title: "Loop lag", kind: "number", text: (one) => milliseconds(one.loop_lag_s * 1000), tone: (one) => one.loop_lag_s > 1 && "bad" },
       { title: "Memory", kind: "number", text: (one) => bytes(one.memory_bytes) },
       { title: "Threads", kind: "number wide", text: (one) => known(one.threads) },

@@ -12,7 +12,7 @@ from failsoft.framework.arguments.json_schema import JsonSchema
 from failsoft.probe.calls import Calls, same, strings
 from failsoft.probe.connection import Answer
 from failsoft.probe.faults import Fault
-from failsoft.probe.rating import looks_failed, rate
+from failsoft.probe.rating import SAYS_FORMAT, looks_failed, rate
 from failsoft.probe.reader import Reader, accepted_in, names, says_missing
 from failsoft.probe.samples import Harvest, candidates, values_for
 from failsoft.probe.schemas import ToolInfo
@@ -60,6 +60,20 @@ class Bases:
         for tool in tools:
             if not self[tool.name].works:
                 await self._find(tool)
+            self._judge(tool)
+
+    def _judge(self, tool: ToolInfo) -> None:
+        """Report a call that fits the schema and whose failure leads nowhere."""
+        base = self[tool.name]
+        if base.works or base.answer is None or base.answer.kind not in {"result", "error"} or not base.answer.failed:
+            return
+        fault = Fault("none", tool.name, tool.name, base.arguments, base.arguments, is_declared=False)
+        text = base.answer.text
+        is_told = any(names(text, name) for name in tool.parameters) or SAYS_FORMAT.search(text) is not None
+        is_told = is_told or self._reader.has_advice(fault, text)
+        if not is_told and self._reader.read(fault, (tool.name, base.arguments), text) is None:
+            why = "A caller that reads only this text finds nothing in it to do next."
+            self._calls.add(fault, base.answer, [("no-next-step", why)])
 
     async def _find(self, tool: ToolInfo) -> None:
         """Look for arguments that work: from the schema, then as the answers advise."""

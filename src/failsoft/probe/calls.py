@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from failsoft.probe.connection import Answer, Connection
@@ -15,6 +17,15 @@ from failsoft.probe.rating import Broken, Known
 from failsoft.probe.report import Finding, Report, shown_answer, shown_arguments
 from failsoft.probe.samples import Harvest
 from failsoft.probe.schemas import ToolInfo, tools_in
+
+_LIMITED = re.compile(
+    r"rate.?limit|too many requests|\b429\b|(?:retry|again) (?:after|in) (\d{1,3}(?:\.\d+)?) ?s", re.IGNORECASE
+)
+_OWN_PARTS = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`|0x[0-9a-f]+|\d+", re.IGNORECASE)
+_PATIENCE = 4
+"""How often a call is sent to a server that limits the rate of calls, each time after a wait."""
+_FASTEST = 20.0
+_WAIT_AT_MOST_S = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +79,7 @@ class Calls:
     def __init__(self, connection: Connection, bounds: Bounds, progress: Callable[[int, str], None]) -> None:
         self._connection, self._bounds, self._progress = connection, bounds, progress
         self._next_at = 0.0
+        self._rate = bounds.rate
         self.tools: dict[str, ToolInfo] = {}
         self.allowed: frozenset[str] = frozenset()
         self.called: set[str] = set()
@@ -81,7 +93,7 @@ class Calls:
         self.tools = {tool.name: tool for tool in tools_in(listed)}
         self.allowed = frozenset(name for name, tool in self.tools.items() if not self._bounds.refused(tool))
         self.known.texts += self._connection.given
-        self.harvest.take_paths("\n".join(self._connection.given))
+        self.harvest.take_paths("\n".join(one for one in self._connection.given if Path(one).is_dir()))
         for tool in self.tools.values():
             self.known.add(tool.description)
             self.known.add(json.dumps([dict(one.schema) for one in tool.parameters.values()], default=str))
@@ -102,8 +114,16 @@ class Calls:
         if name not in self.allowed and not (is_unknown and name not in self.tools):
             msg = f"{name} may not be called"
             raise AssertionError(msg)
-        await self._take(name)
-        return await self._connection.call(name, arguments)
+        sent = 1
+        while True:
+            await self._take(name)
+            answer = await self._connection.call(name, arguments)
+            limited = _LIMITED.search(answer.text[:1_000]) if answer.failed else None
+            if limited is None or sent == _PATIENCE:
+                return answer
+            sent += 1
+            self._rate = min(self._rate or _FASTEST, _FASTEST) / 2
+            await asyncio.sleep(min(float(limited[1] or 1), _WAIT_AT_MOST_S))
 
     async def cancel(self, name: str, arguments: Mapping[str, Any], *, after_s: float) -> bool:
         """Make a call and cancel it; return whether the server answers afterwards."""
@@ -117,10 +137,10 @@ class Calls:
         self.report.calls += 1
         self.called.add(name)
         self._progress(self.report.calls, name)
-        if self._bounds.rate:
+        if self._rate:
             now = time.monotonic()
-            self._next_at = max(self._next_at, now) + 1 / self._bounds.rate
-            await asyncio.sleep(self._next_at - now - 1 / self._bounds.rate)
+            self._next_at = max(self._next_at, now) + 1 / self._rate
+            await asyncio.sleep(self._next_at - now - 1 / self._rate)
 
     async def look(self, name: str, arguments: Mapping[str, Any]) -> Answer:
         """Call a tool for what it returns, which is kept."""
@@ -146,6 +166,12 @@ class Calls:
 def same(one: Answer, other: Answer) -> bool:
     """Return whether two answers say the same."""
     return (one.failed, one.text, one.structured) == (other.failed, other.text, other.structured)
+
+
+def is_alike(one: Answer, other: Answer) -> bool:
+    """Return whether two failures say the same, apart from quoted parts and numbers."""
+    said = [_OWN_PARTS.sub("…", answer.text) for answer in (one, other)]
+    return one.failed == other.failed and one.kind == other.kind and said[0] == said[1]
 
 
 def is_of_surrogates(fault: Fault) -> bool:

@@ -76,6 +76,7 @@ class Connection:
         self._task: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
         self._starts = 0
+        self._mode = "legacy"
         self._starting = asyncio.Lock()
         self.name = target.name
         self.version = ""
@@ -94,7 +95,14 @@ class Connection:
         self._starts += 1
         try:
             async with asyncio.timeout(within_s):
-                await self._connect()
+                try:
+                    await self._connect()
+                except (MCPError, ExceptionGroup):
+                    if self._mode == "auto":
+                        raise
+                    await self.close()
+                    self._mode = "auto"  # it knows the current era of the protocol alone
+                    await self._connect()
                 return await self._listed()
         except BaseException as error:
             await self.close()
@@ -167,7 +175,7 @@ class Connection:
         """Keep the connection in one task, to which the scopes of the SDK's client belong."""
         about = types.Implementation(name="failsoft-probe", version="1")
         try:
-            async with Client(self._transport(), cache=None, client_info=about) as client:
+            async with Client(self._transport(), cache=None, client_info=about, mode=self._mode) as client:
                 ready.set_result(client)
                 await stop.wait()
         except BaseException as error:  # noqa: BLE001 - told to the one who waits

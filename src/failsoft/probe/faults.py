@@ -226,9 +226,9 @@ class _Maker:
                 yield self._fault("length", self._with(one.name, "a" * _LONG), one.name, is_declared=False)
 
     def control(self) -> Iterator[Fault]:
-        texts = [one for one in self._parameters if one.type == "string" and not one.choices]
+        texts = [one for one in self._parameters if isinstance(self._base.get(one.name), str) and not one.choices]
         for one in texts[:1]:
-            value = str(self._base.get(one.name, "test"))
+            value = self._base[one.name]
             for marks in (_CONTROL, SURROGATE):
                 yield self._fault("control", self._with(one.name, f"{value}{marks}"), one.name, is_declared=False)
 

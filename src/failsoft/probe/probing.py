@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from failsoft.probe.bases import Bases
-from failsoft.probe.calls import BoundReached, Bounds, Calls, is_of_surrogates, same, strings
+from failsoft.probe.calls import BoundReached, Bounds, Calls, is_alike, is_of_surrogates, same, strings
 from failsoft.probe.connection import Answer, Connection, ServerEnded
 from failsoft.probe.faults import Fault, faults_of
 from failsoft.probe.rating import rate, unstable
-from failsoft.probe.reader import Advised, Reader
+from failsoft.probe.reader import Advised, Reader, mentions
 from failsoft.probe.report import Report, shown_arguments
 from failsoft.probe.schemas import ToolInfo
 
@@ -89,7 +89,9 @@ class Probe:
     async def _try(self, fault: Fault) -> None:
         """Make one faulty call, rate its answer, and repair it as the answer says."""
         tool = self._calls.tools[fault.tool]
-        if self._broken[fault.tool] >= _BROKEN_AT_MOST:
+        base = self._bases[fault.tool]
+        is_away = base.answer is not None and base.answer.kind in {"crash", "hang"}
+        if is_away or self._broken[fault.tool] >= _BROKEN_AT_MOST:
             return
         if fault.kind == "cancel":
             await self._cancel(fault)
@@ -98,8 +100,7 @@ class Probe:
             await self._at_once(fault)
             return
         answer = await self._send(fault)
-        base = self._bases[fault.tool]
-        if not base.works and base.answer is not None and same(base.answer, answer):
+        if not base.works and base.answer is not None and is_alike(base.answer, answer):
             return  # it fails for another reason, which was rated when the base was looked for
         self._calls.add(fault, answer, rate(fault, answer, tool, self._calls.known))
         if not answer.failed:
@@ -144,7 +145,8 @@ class Probe:
                 fault, answer, [("next-call-fails", f"The text leads to `{nowhere}`, and there is no such tool.")]
             )
         judged = fault.kind != "unknown_tool" and (fault.is_declared or fault.kind == "value")
-        if advised is None and judged and not self._reader.has_advice(fault, answer.text):
+        is_told = fault.is_declared and mentions(answer.text, fault.field)
+        if advised is None and judged and not is_told and not self._reader.has_advice(fault, answer.text):
             why = "A caller that reads only this text finds nothing in it to do next."
             self._calls.add(fault, answer, [("no-next-step", why)])
         for _ in range(_REPAIRS):

@@ -63,7 +63,7 @@ _EFFECT = re.compile(
     r"|changed nothing|without (?:changing|any change)",
     re.IGNORECASE,
 )
-_SAYS_FORMAT = re.compile(
+SAYS_FORMAT = re.compile(
     r"expected|must|should|valid|format|pattern|e\.g|example|YYYY|ISO|matching|such as|like ", re.IGNORECASE
 )
 _SAYS_EXAMPLE = re.compile(r"e\.g\.|for example|such as|like ['\"`]", re.IGNORECASE)
@@ -126,7 +126,7 @@ def rate(fault: Fault, answer: Answer, tool: ToolInfo, known: Known) -> Iterator
         yield "hang", "The call was not answered within its time."
         return
     yield from _protocol(fault, answer)
-    says_failed = looks_failed(answer, tool)
+    says_failed = looks_failed(answer, tool) and not _asks_for_error(fault)
     if says_failed:
         yield "failure-as-success", "The text says that the call failed, and the result is marked as a success."
     if answer.failed or says_failed:
@@ -139,6 +139,11 @@ def rate(fault: Fault, answer: Answer, tool: ToolInfo, known: Known) -> Iterator
         own = fault.field and str(fault.arguments.get(fault.field)) in answer.text and answer.failed
         what = ": it repeats the caller's own argument" if own else ""
         yield "too-large", f"The answer has {answer.size:,} bytes, more than {limit:,}{what}."
+
+
+def _asks_for_error(fault: Fault) -> bool:
+    """Return whether a call that fits the schema asks for a text about an error."""
+    return fault.kind == "none" and any("error" in text.lower() for text in _texts(fault.arguments))
 
 
 def _protocol(fault: Fault, answer: Answer) -> Iterator[Broken]:
@@ -194,7 +199,7 @@ def _is_named(text: str, name: str) -> bool:
 
 
 def _says_accepted(fault: Fault, text: str) -> bool:
-    if fault.kind in {"format", "length"} and _SAYS_FORMAT.search(text) is not None:
+    if fault.kind in {"format", "length"} and SAYS_FORMAT.search(text) is not None:
         return True
     lowered = text.lower()
     return not fault.accepted or any(mentions(lowered, word.lower()) for word in fault.accepted)
@@ -215,7 +220,9 @@ def _says_effect(answer: Answer, text: str) -> bool:
 
 
 def _leaks(fault: Fault, answer: Answer, known: Known) -> Iterator[Broken]:
-    whole = answer.whole[:_READ_AT_MOST]
+    inner = object_in(answer.text)
+    parts = [*(_texts(inner) if inner else [answer.text]), *_texts(answer.structured)]
+    whole = "\n".join(parts)[:_READ_AT_MOST]  # decoded: an escape of JSON is no path
     if _STACK.search(whole) is not None:
         yield "leaks-stack", "The answer shows a stack trace of the server."
     sent = [*_texts(fault.arguments)]
@@ -239,6 +246,9 @@ def _foreign_path(text: str, sent: Iterable[str], known: Known) -> str | None:
         end = text.find(after[:20], place) if after[:20] else len(text)
         path = text[place : end if end > place else len(text)][:300].strip("'\"`")
         is_sent = any(len(given) > 1 and (given in path or path.rstrip("/.") in given) for given in sent)
+        is_windows = re.match(r"(?:[A-Za-z]:[\\/]|\\\\)\w", path) is not None
+        if not path.startswith("/") and not is_windows:
+            continue
         is_example = _SAYS_EXAMPLE.search(text[max(0, place - 80) : place]) is not None
         if (
             path

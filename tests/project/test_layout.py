@@ -31,6 +31,7 @@ SUBJECTS_OF_SLOW_TESTS = {
     "models",
     "packages",
     "page",
+    "probe",
     "races",
     "site",
     "soak",

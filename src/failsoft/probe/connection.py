@@ -82,6 +82,11 @@ class Connection:
         self.version = ""
 
     @property
+    def takes_surrogates(self) -> bool:
+        """Whether a lone surrogate can be sent: the HTTP client writes UTF-8."""
+        return not self._target.url
+
+    @property
     def given(self) -> list[str]:
         """What the server was started with: whoever asks knows it."""
         return [*self._target.command[1:], self._target.folder or "", self._target.url]

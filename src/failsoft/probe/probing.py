@@ -80,7 +80,7 @@ class Probe:
             faults_of(tool, self._bases[tool.name].arguments, calls.tools, calls.harvest, self._bounds.seed)
             for tool in tools
         ]
-        planned = _few_of_the_server(planned, self._bounds.seed)
+        planned = _few_of_the_server(planned, self._bounds.seed, surrogates=self._connection.takes_surrogates)
         for number in range(max(map(len, planned), default=0)):
             for faults in planned:
                 if number < len(faults):
@@ -231,13 +231,14 @@ def _needs(tool: ToolInfo) -> int:
     return len(tool.required)
 
 
-def _few_of_the_server(planned: list[list[Fault]], seed: int) -> list[list[Fault]]:
+def _few_of_the_server(planned: list[list[Fault]], seed: int, *, surrogates: bool) -> list[list[Fault]]:
     """Return the faults with those that the server answers, and not the tool, for one tool only."""
     dice = random.Random(seed)  # noqa: S311 - a report can be made again
     kept: list[Fault] = []
     for is_one in (_is_of_unknown, is_of_surrogates):
         found = [one for faults in planned for one in faults if is_one(one)]
-        kept += dice.sample(found, min(1, len(found)))
+        count = 1 if is_one is not is_of_surrogates or surrogates else 0
+        kept += dice.sample(found, min(count, len(found)))
     return [
         [one for one in faults if one in kept or not (_is_of_unknown(one) or is_of_surrogates(one))]
         for faults in planned

@@ -162,6 +162,7 @@ HOMES = {
     "failsoft.server.risks": "open_risks",
     "failsoft.server.sources": ("ToolSource, as_tools, find_toolsets, load_app, load_toolset, unknown_variables"),
     "failsoft.server.stdio_streams": "EDGE_BYTES, refusal",
+    "failsoft.server.telemetry": "start_with",
     "failsoft.tools": "flux as flux_module, workspace as workspace_module",
     "failsoft.tools.docs.documents.document": "load_document, parse_document",
     "failsoft.tools.docs.documents.front_matter": "ALIASES_AT_MOST, NESTING_AT_MOST, NODES_AT_MOST, read_front_matter",

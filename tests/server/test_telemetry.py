@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -112,3 +114,37 @@ def test_every_effect_is_a_child_span(
 
 def test_a_failed_call_says_its_effect(spans: list[dict[str, Any]]) -> None:
     assert spans[2]["attributes"].get("failsoft.effect") == "none"
+
+
+def started(*arguments: str, python: str = PYTHON, **environment: str) -> dict[str, Any]:
+    """Return what a server with these variables has loaded and set."""
+    script = Path(__file__).with_name("untraced.py")
+    done = subprocess.run(
+        [python, str(script), *arguments],
+        env={**os.environ, **environment},
+        capture_output=True,
+        check=True,
+        timeout=BOUND_S,
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_without_variables_no_part_of_the_extras_is_loaded() -> None:
+    assert started(python=sys.executable) == {"loaded": [], "is_set": False, "is_own": False}
+
+
+def test_a_provider_of_the_application_is_used_as_it_is() -> None:
+    found = started("own", OTEL_TRACES_EXPORTER="console")
+    assert (found["is_set"], found["is_own"]) == (True, True)
+
+
+def test_variables_start_an_exporter_which_writes_beside_the_protocol() -> None:
+    found = started(OTEL_TRACES_EXPORTER="console")
+    assert (found["is_set"], found["is_own"]) == (True, False)
+
+
+@pytest.mark.parametrize("variables", [{"OTEL_SDK_DISABLED": "true"}, {"OTEL_TRACES_EXPORTER": "none"}])
+def test_the_standard_switches_leave_it_off(variables: dict[str, str]) -> None:
+    found = started(**{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:9", **variables})
+    assert (found["is_set"], found["is_own"]) == (False, False)

@@ -15,7 +15,7 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -106,12 +106,19 @@ def browser() -> Iterator[Any]:
 
 
 def findings(tab: Any, views: Sequence[tuple[int, str]] = VIEWS) -> Iterator[str]:
-    """Yield what axe finds on the opened page in each view, and whether the page is wider than its window."""
+    """Yield what axe finds on the opened page of the site in each view, and whether it is wider than its window."""
+    return findings_in(tab, views, ready=lambda scheme: f"body[data-md-color-scheme={_SCHEMES[scheme]}]")
+
+
+def findings_in(
+    tab: Any, views: Sequence[tuple[int, str]] = VIEWS, *, ready: Callable[[str], str] = lambda _: "body"
+) -> Iterator[str]:
+    """Yield the same of any opened page, once an element of this selector is there."""
     tab.evaluate(AXE.read_text())
     for width, scheme in views:
         tab.set_viewport_size({"width": width, "height": 900})
         tab.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-        tab.wait_for_selector(f"body[data-md-color-scheme={_SCHEMES[scheme]}]")
+        tab.wait_for_selector(ready(scheme))
         found = [*tab.evaluate(_AXE), *(["wider than the window"] if tab.evaluate(_TOO_WIDE) else [])]
         yield from (f"{width} px, {scheme}: {each}" for each in found)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from failsoft.framework.safe.secrets import redact_text
+from failsoft.framework.text import bounded
 from failsoft.probe.connection import Answer, Connection
 from failsoft.probe.faults import SURROGATE, Fault
 from failsoft.probe.rating import Broken, Known
@@ -22,9 +25,12 @@ _LIMITED = re.compile(
     r"rate.?limit|too many requests|\b429\b|(?:retry|again) (?:after|in) (\d{1,3}(?:\.\d+)?) ?s", re.IGNORECASE
 )
 _OWN_PARTS = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`|0x[0-9a-f]+|\d+", re.IGNORECASE)
+_NAME_AT_MOST = 128
 _PATIENCE = 4
 """How often a call is sent to a server that limits the rate of calls, each time after a wait."""
 _FASTEST = 20.0
+_SURROGATES_WITHIN_S = 3.0
+"""Servers in Python drop a line with a lone surrogate, and never answer it."""
 _WAIT_AT_MOST_S = 5.0
 
 
@@ -89,7 +95,8 @@ class Calls:
 
     def listed(self, listed: list[Any]) -> None:
         """Take the tools that the server lists."""
-        self.report.name, self.report.version = self._connection.name, self._connection.version
+        about = (redact_text(self._connection.name), redact_text(self._connection.version))
+        self.report.name, self.report.version = (bounded(text, _NAME_AT_MOST) for text in about)
         self.tools = {tool.name: tool for tool in tools_in(listed)}
         self.allowed = frozenset(name for name, tool in self.tools.items() if not self._bounds.refused(tool))
         self.known.texts += self._connection.given
@@ -102,7 +109,7 @@ class Calls:
         """Report which tools were called, and why others may not be."""
         self.report.tools = [
             {
-                "name": name,
+                "name": bounded(name, _NAME_AT_MOST),
                 "called": name in self.called,
                 **({"skipped": why} if (why := self._bounds.refused(tool)) else {}),
             }
@@ -117,7 +124,9 @@ class Calls:
         sent = 1
         while True:
             await self._take(name)
-            answer = await self._connection.call(name, arguments)
+            has_surrogates = any(SURROGATE in text for text in strings(arguments))
+            within_s = _SURROGATES_WITHIN_S if has_surrogates else math.inf
+            answer = await self._connection.call(name, arguments, within_s=within_s)
             limited = _LIMITED.search(answer.text[:1_000]) if answer.failed else None
             if limited is None or sent == _PATIENCE:
                 return answer
@@ -157,10 +166,11 @@ class Calls:
     def add(self, fault: Fault, answer: Answer, broken: Iterable[Broken]) -> None:
         """Report the rules that an answer breaks."""
         for name, why in broken:
-            call = {"tool": fault.sent_tool, "arguments": shown_arguments(fault.arguments)}
+            call = {"tool": bounded(fault.sent_tool, _NAME_AT_MOST), "arguments": shown_arguments(fault.arguments)}
             said = shown_answer(answer.text or answer.whole.strip())
             is_note = fault.kind == "unknown_tool" or is_of_surrogates(fault)
-            self.report.add(Finding(name, fault.tool, fault.kind, call, said, shown_answer(why), is_note=is_note))
+            tool = bounded(fault.tool, _NAME_AT_MOST)
+            self.report.add(Finding(name, tool, fault.kind, call, said, shown_answer(why), is_note=is_note))
 
 
 def same(one: Answer, other: Answer) -> bool:

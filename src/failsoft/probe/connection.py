@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -125,13 +126,14 @@ class Connection:
                     await asyncio.shield(task)
             task.cancel()
 
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> Answer:
+    async def call(self, name: str, arguments: Mapping[str, Any], *, within_s: float = math.inf) -> Answer:
         """Call a tool; a server that has ended, or answers nothing else, is started again.
 
         Raises:
             ServerEnded: It cannot be reached again.
         """
-        answer = await self._answer("tools/call", {"name": name, "arguments": dict(arguments)}, self._timeout_s)
+        params = {"name": name, "arguments": dict(arguments)}
+        answer = await self._answer("tools/call", params, min(self._timeout_s, within_s))
         if answer.kind in {"crash", "hang"}:
             async with self._starting:
                 if not await self.is_alive():

@@ -12,7 +12,7 @@ from typing import Any
 
 from rapidfuzz.distance import DamerauLevenshtein
 
-from failsoft.probe.samples import Harvest, values_for
+from failsoft.probe.samples import WAITS, Harvest, values_for
 from failsoft.probe.schemas import ToolInfo
 
 KINDS = (
@@ -132,7 +132,7 @@ class _Maker:
         known = set(self._tool.parameters)
         for one in self._tool.required or self._parameters[:1]:
             wrong = misspelling(one.name, self._dice)
-            if wrong in known or self._tool.is_open:
+            if wrong in known or self._tool.is_open or WAITS.search(one.name):
                 continue
             value = self._base.get(one.name)
             if value is None:
@@ -253,8 +253,8 @@ def _written(bound: float) -> tuple[str, ...]:
 
 
 _TYPE_WORDS = {
-    "integer": ("int", "number", "whole", "numeric"),
-    "number": ("float", "numeric", "integer"),
+    "integer": ("int", "number", "whole", "numeric", "usize", "i32", "i64", "u32", "u64", "int64"),
+    "number": ("float", "numeric", "integer", "f32", "f64", "float64", "double"),
     "boolean": ("bool", "true", "false"),
     "string": ("str", "text"),
     "array": ("list", "sequence", "slice"),

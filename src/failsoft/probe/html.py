@@ -42,7 +42,7 @@ def as_html(report: Report, proxied: Report | None = None) -> str:
     parts = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{_text(title)}</title><style>{_STYLE}</style></head><body><main>",
         f'<h1>{_text(title)} <span class="dim">{_text(report.version)}</span></h1>',

@@ -14,7 +14,7 @@ from failsoft.probe.bases import Bases
 from failsoft.probe.calls import BoundReached, Bounds, Calls, is_alike, is_of_surrogates, same, strings
 from failsoft.probe.connection import Answer, Connection, ServerEnded
 from failsoft.probe.faults import Fault, faults_of
-from failsoft.probe.rating import rate, unstable
+from failsoft.probe.rating import looks_failed, rate, unstable
 from failsoft.probe.reader import Advised, Reader, mentions
 from failsoft.probe.report import Report, shown_arguments
 from failsoft.probe.schemas import ToolInfo
@@ -121,6 +121,9 @@ class Probe:
     async def _judge_accepted(self, fault: Fault, answer: Answer) -> None:
         """Count a declared fault that was accepted, and answered otherwise than the call that was meant."""
         base = self._bases[fault.tool]
+        if looks_failed(answer, self._calls.tools[fault.tool]):
+            self.report.faults += base.works
+            return
         if not fault.is_declared or not base.works or not base.is_stable:
             return
         if not same(await self._answer_meant(fault), answer):
@@ -146,7 +149,13 @@ class Probe:
             )
         judged = fault.kind != "unknown_tool" and (fault.is_declared or fault.kind == "value")
         is_told = fault.is_declared and mentions(answer.text, fault.field)
-        if advised is None and judged and not is_told and not self._reader.has_advice(fault, answer.text):
+        if (
+            advised is None
+            and judged
+            and not is_told
+            and not nowhere
+            and not self._reader.has_advice(fault, answer.text)
+        ):
             why = "A caller that reads only this text finds nothing in it to do next."
             self._calls.add(fault, answer, [("no-next-step", why)])
         for _ in range(_REPAIRS):

@@ -66,6 +66,10 @@ _EFFECT = re.compile(
 SAYS_FORMAT = re.compile(
     r"expected|must|should|valid|format|pattern|e\.g|example|YYYY|ISO|matching|such as|like ", re.IGNORECASE
 )
+_OF_HOST = re.compile(
+    r"/(?:home|root|usr|var|tmp|etc|opt|srv|Users|private|app|mnt|data|workspaces?|proc|lib|Library|code|build|repo)(?:/|$)"
+    r"|/[\w.@+/-]*\.\w{1,6}$|(?:[A-Za-z]:[\\/]|\\\\)\w"
+)
 _SAYS_EXAMPLE = re.compile(r"e\.g\.|for example|such as|like ['\"`]", re.IGNORECASE)
 _OUTSIDE = frozenset({types.INVALID_REQUEST, types.PARSE_ERROR, types.INVALID_PARAMS})
 _SAID_CODE = re.compile(
@@ -195,6 +199,9 @@ def _explained(fault: Fault, answer: Answer, tool: ToolInfo) -> Iterator[Broken]
 
 
 def _is_named(text: str, name: str) -> bool:
+    flat = re.sub(r"[\s_-]", "", name).lower()
+    if len(flat) >= _TELLING and flat in re.sub(r"[\s_-]", "", text).lower():
+        return True
     return names(text, name) or mentions(text, name) or mentions(text.lower(), name.lower())
 
 
@@ -246,8 +253,8 @@ def _foreign_path(text: str, sent: Iterable[str], known: Known) -> str | None:
         end = text.find(after[:20], place) if after[:20] else len(text)
         path = text[place : end if end > place else len(text)][:300].strip("'\"`")
         is_sent = any(len(given) > 1 and (given in path or path.rstrip("/.") in given) for given in sent)
-        is_windows = re.match(r"(?:[A-Za-z]:[\\/]|\\\\)\w", path) is not None
-        if not path.startswith("/") and not is_windows:
+        is_cut = "..." in path or "…" in path  # by the library that quotes the caller's own argument
+        if _OF_HOST.match(path) is None or is_cut:
             continue
         is_example = _SAYS_EXAMPLE.search(text[max(0, place - 80) : place]) is not None
         if (

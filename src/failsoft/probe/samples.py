@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from failsoft.probe.connection import Answer
-from failsoft.probe.schemas import Parameter, ToolInfo, properties_of, resolved
+from failsoft.probe.schemas import Parameter, ToolInfo, examples_in, properties_of, resolved
 
 _KEPT_A_KEY = 6
 _VALUES_AT_MOST = 400
@@ -44,7 +44,7 @@ _BY_WORD = (
     (("country",), "DE"),
     (("city", "location"), "Berlin"),
 )
-_WAITS = re.compile(r"duration|delay|sleep|wait|interval", re.IGNORECASE)
+WAITS = re.compile(r"duration|delay|sleep|wait|interval", re.IGNORECASE)
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _FILE_LINE = re.compile(r"^\s*(?:\[(?:FILE|DIR)\]|[-*])?\s*([^\s:|{}\"]+\.?[^\s:|{}\"]*)\s*$")
 _ABSOLUTE = re.compile(r"(?<![\w/.:])(/[\w.@+-]+(?:/[\w.@+-]+)+)")
@@ -85,8 +85,9 @@ class Harvest:
             subject = words[0] if len(words) > 1 else (_words(tool.name) or [""])[-1].rstrip("s")
             found += self._by_key.get(f"{subject}.{last.rstrip('s')}", [])
             found += self._by_key.get(f"{subject}_{last.rstrip('s')}", [])
+            found += self._by_key.get(f"{subject}.item", [])
             found += self._by_key.get(last.rstrip("s"), []) if last != "name" or len(words) == 1 else []
-        found += self._by_key.get(f"{name.lower()}s", [])
+        found += self._by_key.get(f"{name.lower()}s", []) + self._by_key.get(f"{last.rstrip('s')}.item", [])
         if set(words) & {"path", "file", "filename", "directory", "dir", "folder", "paths", "repo", "root", "cwd"}:
             found += self._paths
         return [*dict.fromkeys(one for one in found if isinstance(one, (str, int, float)))]
@@ -106,6 +107,8 @@ class Harvest:
         elif isinstance(tree, list):
             for value in tree[:_KEPT_A_KEY]:
                 self._walk(value, tool, key, key or above, depth + 1)
+                if isinstance(value, (str, int)) and not isinstance(value, bool):
+                    self._add(f"{(_words(tool) or [''])[-1].rstrip('s')}.item", value)
         elif isinstance(tree, (str, int, float)) and not isinstance(tree, bool) and key and len(str(tree)) <= _LONGEST:
             self._add(key, tree)
             subject = above.rstrip("s") or (_words(tool) or [""])[-1].rstrip("s")
@@ -125,7 +128,7 @@ class Harvest:
 def candidates(tool: ToolInfo, harvest: Harvest, *, at_most: int) -> Iterator[dict[str, Any]]:
     """Yield arguments for a tool, the likeliest first: the required parameters alone."""
     options = {one.name: values_for(one, tool, harvest) for one in tool.required}
-    slow = [one for one in tool.parameters.values() if _WAITS.search(one.name) and one.type in {"integer", "number"}]
+    slow = [one for one in tool.parameters.values() if WAITS.search(one.name) and one.type in {"integer", "number"}]
     options |= {one.name: [_made(one.name, one.schema)] for one in slow}
     seen: list[dict[str, Any]] = []
     longest = max((len(values) for values in options.values()), default=1)
@@ -153,7 +156,8 @@ def values_for(parameter: Parameter, tool: ToolInfo, harvest: Harvest) -> list[A
     wanted: Any = kinds.get(parameter.type, object)
     is_path = bool(set(_words(parameter.name)) & {"path", "file", "directory", "dir", "folder", "cwd", "repo", "root"})
     harvested = [one for one in known if isinstance(one, wanted)] if parameter.type in kinds else []
-    examples = [one for one in parameter.examples if isinstance(one, wanted) or parameter.type == "array"]
+    shown = [*parameter.examples, *(examples_in(tool.description) if [*tool.required] == [parameter] else [])]
+    examples = [one for one in shown if isinstance(one, wanted) or parameter.type == "array"]
     found += [*harvested, *examples] if is_path else [*examples, *harvested]
     if parameter.type == "array" and isinstance(items := schema.get("items"), Mapping):
         inner = values_for(Parameter(parameter.name.rstrip("s") or parameter.name, items, True), tool, harvest)  # noqa: FBT003 - a required one

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _DEPTH = 4
+_READ_AT_MOST = 2_000
 _EXAMPLE = re.compile(
     r"(?:e\.g\.,?|for example,?|such as|[Ee]xamples?:|like)\s*[(:]?\s*"
     r"(?:`([^`]{1,80})`|\"([^\"]{1,80})\"|'([^']{1,80})')"
@@ -52,8 +53,7 @@ class Parameter:
         given = self.schema.get("examples")
         found = list(given) if isinstance(given, list) else [self.schema["example"]] if "example" in self.schema else []
         if self.type in {"string", ""}:
-            description = str(self.schema.get("description", ""))[:2_000]
-            found += [next(filter(None, match.groups())) for match in _EXAMPLE.finditer(description)]
+            found += examples_in(str(self.schema.get("description", "")))
         return found
 
 
@@ -83,6 +83,11 @@ class ToolInfo:
     def required(self) -> list[Parameter]:
         """The parameters that must be given."""
         return [one for one in self.parameters.values() if one.is_required]
+
+
+def examples_in(description: str) -> list[str]:
+    """Return what a description quotes as examples."""
+    return [next(filter(None, match.groups())) for match in _EXAMPLE.finditer(description[:_READ_AT_MOST])]
 
 
 def tools_in(listed: list[Any]) -> list[ToolInfo]:

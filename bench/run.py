@@ -39,7 +39,7 @@ KEPT = (
 BY_NAME = (
     *("baseline", "captures", "instructions", "adapters", "keyed_calls", "flux", "edit_histories"),
     *("docs_questions", "docs_trees", "docs_dead_paths", "agents", "adversarial", "answers", "play", "outages"),
-    *("jobs", "fleet", "fleet_jobs", "hostile_upstreams", "redaction", "rolling_restart", "store", "watching"),
+    *("jobs", "fleet", "hostile_upstreams", "page", "redaction", "rolling_restart", "store", "watching"),
 )
 BENCHMARKS = (*KEPT, *BY_NAME)
 MODULES = {

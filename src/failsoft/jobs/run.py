@@ -16,7 +16,7 @@ from failsoft.framework.call.bound import BoundOperation, Toolbox
 from failsoft.framework.call.chain import connect
 from failsoft.framework.call.run import answer_failure, invoke
 from failsoft.framework.clock import loop_time
-from failsoft.framework.errors import ToolError
+from failsoft.framework.errors import JobProcessLost, StateUnavailable, ToolError
 from failsoft.framework.recorders import OperationMetrics
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.safe.secrets import redact_text
@@ -24,7 +24,6 @@ from failsoft.framework.state.backend import State
 from failsoft.framework.text import bounded
 from failsoft.jobs.answers import stored
 from failsoft.jobs.engine import Engine, JobBook
-from failsoft.jobs.errors import JobProcessLost
 from failsoft.jobs.record import Job, JobState
 
 HEARTBEAT_S: Final = 1.0
@@ -32,6 +31,8 @@ HEARTBEAT_S: Final = 1.0
 _NEWS_EVERY_S: Final = 0.2
 _STATUS_AT_MOST = 300
 _CANCELLED = "cancelled; nothing was changed"
+_STORE_PAUSES_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
+"""How long a call waits that has failed because the store is lost, in seconds, before it is made again."""
 DEATHS_AT_MOST: Final = 3
 """How many processes a job may outlive: its handler may be what ends them."""
 
@@ -153,7 +154,12 @@ class _Run:
     async def _called(self) -> ToolResponse[Any] | None:
         """Return the response of the call; None if it was cancelled before it began any effect."""
         try:
-            return await self._bound.call(self._job.params, self._scope)
+            response: ToolResponse[Any] = await self._bound.call(self._job.params, self._scope)
+            for pause_s in _STORE_PAUSES_S:
+                if response.error is None or response.error.code != StateUnavailable.code:
+                    break
+                await asyncio.sleep(pause_s)  # with the same key, so that the ledger knows what was begun
+                response = await self._bound.call(self._job.params, self._scope)
         except asyncio.CancelledError:
             if not self._scope.left_running:
                 return None
@@ -162,8 +168,8 @@ class _Run:
                 task.uncancel()
             self._is_past_mark = True
             # It runs to its end, whoever asked for that of the job.
-            response: ToolResponse[Any] = await asyncio.shield(self._scope.left_running[0])
-            return response
+            response = await asyncio.shield(self._scope.left_running[0])
+        return response
 
     async def _kept(self, state: JobState, status: str, answer: Mapping[str, Any] | None) -> Job | None:
         """End the job once the store takes it."""

@@ -17,12 +17,11 @@ from failsoft.framework.call import CallContext
 from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.call.operation import operation
 from failsoft.framework.call.toolset import BaseTool
-from failsoft.framework.errors import ToolError
+from failsoft.framework.errors import JobNotFound, ToolError
 from failsoft.framework.safe.author_reports import logger
 from failsoft.jobs.answers import structured
 from failsoft.jobs.desk import JobDesk, handle
 from failsoft.jobs.engine import Engine, JobBook
-from failsoft.jobs.errors import JobNotFound
 from failsoft.jobs.fleet.choice import check_fleet, fleet_engine
 from failsoft.jobs.here import InProcess
 from failsoft.jobs.record import Job, JobState

@@ -33,6 +33,8 @@ __all__ = [  # noqa: F405 - as above
     "InvalidArgument",
     "InvalidParameter",
     "InvariantViolation",
+    "JobNotFound",
+    "JobProcessLost",
     "MultipleErrors",
     "NextStep",
     "NotFound",

@@ -21,10 +21,9 @@ from pydantic import Field
 
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.call.bound import BoundOperation
-from failsoft.framework.errors import InvalidArgument
+from failsoft.framework.errors import InvalidArgument, JobNotFound
 from failsoft.jobs.answers import response_from
 from failsoft.jobs.desk import Handle
-from failsoft.jobs.errors import JobNotFound
 from failsoft.jobs.record import Job, JobState
 from failsoft.jobs.toolset import Jobs
 from failsoft.server.protocol.wire import call_tool_result

@@ -202,7 +202,7 @@ class RecoveryConfiguration:
         operation = self._section("tools", bound.tool_name, "operations", bound.name)
         timeouts = (
             *(operation.get("timeout_s"), tool.get("timeout_s"), own.timeout),
-            *(defaults.get("timeout_s"), bound.settings.default_timeout_s),
+            *((None if bound.job else defaults.get("timeout_s")), bound.default_timeout_s),
         )
         timeout_s = next((limit for limit in timeouts if limit), None)
         sections = [tool, operation]

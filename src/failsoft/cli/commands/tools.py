@@ -15,6 +15,7 @@ from failsoft.cli.target import Target
 from failsoft.framework.call.bound import BoundOperation, Toolbox
 from failsoft.framework.call.chain import strategy_name
 from failsoft.framework.text import printable_lines
+from failsoft.jobs.toolset import with_jobs
 from failsoft.server.protocol.wire import describe_tool
 
 _BYTES_A_TOKEN = 4
@@ -47,7 +48,7 @@ def tools(
         described, chains = target.ask(_remote), {}
     else:
         with divert_output():
-            box = Toolbox(target.tools())
+            box = Toolbox(with_jobs(target.tools()))
         described = [describe_tool(bound) for bound in box]
         chains = {bound.name: _limits(bound) for bound in box}
     listed = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in described]

@@ -39,7 +39,8 @@ KEPT = (
 BY_NAME = (
     *("baseline", "captures", "instructions", "adapters", "keyed_calls", "flux", "edit_histories"),
     *("docs_questions", "docs_trees", "docs_dead_paths", "agents", "adversarial", "answers", "play", "outages"),
-    *("jobs", "fleet", "hostile_upstreams", "page", "redaction", "rolling_restart", "store", "watching"),
+    *("jobs", "waiting", "fleet", "fleet_jobs", "hostile_upstreams", "page", "redaction", "rolling_restart"),
+    *("store", "watching"),
 )
 BENCHMARKS = (*KEPT, *BY_NAME)
 MODULES = {
@@ -47,6 +48,7 @@ MODULES = {
     "adversarial": "agents.adversarial.scores",
     "answers": "agents.answers.sizes",
     "play": "agents.play",
+    "waiting": "agents.waiting",
     "outages": "outages.policies",
     "fleet": "outages.fleet",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import signal
@@ -61,16 +62,17 @@ def _page_command(word: str) -> list[str]:
 
 
 @asynccontextmanager
-async def _started(*words: str) -> AsyncIterator[str]:
-    """Run a command of failsoft, yield the first line that it prints on stderr, and kill it with all its processes."""
+async def _started(*words: str) -> AsyncIterator[tuple[str, asyncio.subprocess.Process]]:
+    """Run a command of failsoft, yield what it prints first on stderr, and kill it with all its processes."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "failsoft", *words, stderr=asyncio.subprocess.PIPE, start_new_session=True
     )
     try:
         assert process.stderr is not None
-        yield (await asyncio.wait_for(process.stderr.readline(), 60)).decode()
+        yield (await asyncio.wait_for(process.stderr.readline(), 60)).decode(), process
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
 
 
@@ -81,20 +83,36 @@ async def test_the_commands_of_the_page_start_a_fleet_whose_jobs_outlive_their_w
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FAILSOFT_FLEET_URL", temporal.url)
     worker = _page_command("worker")
-    async with _started(*_page_command("serve"), "--port", "0") as serving:
+    async with _started(*_page_command("serve"), "--port", "0") as (serving, _), asyncio.timeout(180):
         (url,) = re.findall(r"http://\S+/mcp", serving)
-        async with Client(url) as client, asyncio.timeout(120):
+        async with Client(url) as client:
             caller = Caller(client)
-            async with _started(*worker) as working:
+            async with _started(*worker) as (working, _):
                 assert "failsoft worker runs jobs of failsoft-reports-" in working
-                begun = await caller.data("write_report", {"chapters": 4})
-                while (await caller.data("get_job", {"job_id": begun["job_id"], "wait_s": 1}))["status"] != "chapter 1":
-                    pass
-            async with _started(*worker):
-                job = begun
-                while job["state"] == "working":
-                    job = await caller.data("get_job", {"job_id": begun["job_id"], "wait_s": 20})
-            assert (job["state"], job["result"]["data"]) == ("completed", "a report of 4 chapters")
+                lost = await _begun(caller)
+            async with _started(*worker) as (_, old):
+                assert (await _ended(caller, lost))["data"] == "a report of 4 chapters"
+                kept = await _begun(caller)
+                old.send_signal(signal.SIGTERM)
+                async with _started(*worker):
+                    assert (await _ended(caller, kept))["data"] == "a report of 4 chapters"
+                    assert await old.wait() == 0
+
+
+async def _begun(caller: Caller) -> str:
+    """Begin a report, and return its id once a chapter is written."""
+    job = await caller.data("write_report", {"chapters": 4})
+    while job["status"] != "chapter 1":
+        job = await caller.data("get_job", {"job_id": job["job_id"], "wait_s": 0.3})
+    return str(job["job_id"])
+
+
+async def _ended(caller: Caller, job_id: str) -> Any:
+    """Return the result of a job."""
+    job: Any = {"state": "working"}
+    while job["state"] == "working":
+        job = await caller.data("get_job", {"job_id": job_id, "wait_s": 20})
+    return job["result"]
 
 
 async def test_jobs_are_kept_for_later_while_the_engine_is_down(tmp_path: Path) -> None:

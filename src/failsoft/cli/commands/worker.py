@@ -29,7 +29,7 @@ def worker(
     FAILSOFT_SHUTDOWN_GRACE_S for those that run.
 
     Examples:
-      FAILSOFT_FLEET_URL=temporal://127.0.0.1:7233/default failsoft worker --app library:Library
+      failsoft worker --app library:Library
       FAILSOFT_JOB_PROCESSES=16 failsoft worker --app library:Library
     """
     target = Target(toolsets or (), app, root=root)

@@ -51,7 +51,8 @@ class CaptureFolder:
 
     def __init__(self, folder: Path, *, count: int, bytes_at_most: int, keep_s: float) -> None:
         self.folder = folder
-        self._count, self._bytes_at_most, self._keep_s = count, bytes_at_most, keep_s
+        self.count = count
+        self._bytes_at_most, self._keep_s = bytes_at_most, keep_s
         self._lock = threading.Lock()
         self._kept: dict[str, _Kept] = {}
         """The captures by name, the oldest first."""
@@ -130,7 +131,7 @@ class CaptureFolder:
     def _remove_oldest(self, newest: str) -> None:
         since, size = time.time() - self._keep_s, sum(kept.size for kept in self._kept.values())
         for name, kept in list(self._kept.items()):
-            if len(self._kept) <= self._count and size <= self._bytes_at_most and kept.at >= since:
+            if len(self._kept) <= self.count and size <= self._bytes_at_most and kept.at >= since:
                 break
             if name != newest:
                 (self.folder / name).unlink(missing_ok=True)

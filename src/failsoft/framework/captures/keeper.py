@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 Call: TypeAlias = Any
 """A `Call`, whose room stands above this one."""
 
-_WAITING_AT_MOST, _SIZE_AT_MOST = 1_000, 20_000_000
+_WAITING_AT_MOST, _SIZE_AT_MOST = 5_000, 20_000_000
 """Captures that wait to be written, and the characters of their arguments."""
-_BURST, _LARGE = 200, 1_000_000
+_BURST, _LARGE = 1_000, 1_000_000
 """Captures, and characters of arguments, that are written though more may come."""
 _BURST_AT_MOST_S, _PAUSE_S = 1.0, 0.02
 _AT_EXIT_S = 5.0
@@ -69,6 +69,7 @@ class Captures:
 
     def __init__(self, folder: CaptureFolder, variables: Mapping[str, str]) -> None:
         self._folder = folder
+        self.count = folder.count
         self._refused = OnceAMinute()
         kept = {name: value for name, value in sorted(variables.items()) if name.startswith("FAILSOFT_")}
         self._settings = {
@@ -197,8 +198,8 @@ def _effect(operation: str, name: str, how: str, what: Any) -> dict[str, Any]:
 class _Writer:
     """The thread that writes captures, started with the first one; at the end of the process it finishes.
 
-    A failure that stands alone is written at once. Of a burst the others are written together when it pauses, so that
-    writing does not take the interpreter from the calls.
+    A failure that stands alone is written at once. Of a burst the others are written together when it pauses, after a
+    second at the latest, so that writing does not take the interpreter from the calls.
     """
 
     def __init__(self) -> None:
@@ -235,10 +236,14 @@ class _Writer:
         return [self._waiting.get() for _ in range(self._waiting.qsize())]
 
     def _write(self, batch: Sequence[tuple[Captures, _Noted]]) -> None:
-        last = {captures: place for place, (captures, _) in enumerate(batch)}
-        for place, (captures, noted) in enumerate(batch):
-            tell(captures.write, noted, is_last=last[captures] == place)
-            self._done += 1
+        by_runtime: dict[Captures, list[_Noted]] = {}
+        for captures, noted in batch:
+            by_runtime.setdefault(captures, []).append(noted)
+        for captures, kept in by_runtime.items():
+            newest = kept[-captures.count :]  # the others would be removed at once
+            for place, noted in enumerate(newest, start=1):
+                tell(captures.write, noted, is_last=place == len(newest))
+            self._done += len(kept)
         if self._waiting.empty():
             self._size = 0
 

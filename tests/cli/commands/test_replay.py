@@ -285,6 +285,8 @@ def test_the_written_test_needs_no_capture_fails_before_the_fix_and_passes_after
     assert (ran.code, ran.json["outcome"]) == (ExitCode.FAILED, "same")
     again = desk.run("replay", error_id, "--include-writes", "--pytest", "test_buy.py")
     assert (again.code, again.out) == (ExitCode.USAGE, "")
+    nowhere = desk.run("replay", error_id, "--include-writes", "--pytest", "nowhere/test_buy.py")
+    assert (nowhere.code, nowhere.out) == (ExitCode.USAGE, "")
     desk.capture(error_id).unlink()
     results = []
     for source in (SHOP, SHOP.replace("PRICES[item]", 'int("x")'), TYPED, FIXED):

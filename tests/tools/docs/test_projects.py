@@ -158,6 +158,13 @@ def test_a_missing_configuration_is_refused_with_the_one_that_there_is(base: Pat
     assert error["next_step"] == {"tool": "activate_project", "arguments": {"config_path": path}}
 
 
+def test_a_path_that_no_file_can_have_is_the_callers_to_correct(base: Path) -> None:
+    path = project(base, "a")
+    error = call(served(base), "activate_project", config_path=f"{path}\0")["error"]
+    assert error["code"] == "INVALID_PARAM"
+    assert error["next_step"] == {"tool": "activate_project", "arguments": {"config_path": path}}
+
+
 def test_types_come_from_front_matter_then_from_paths(base: Path) -> None:
     path = project(base, "a", doc_types=[{"name": "guide", "paths": ["guide/**"]}, {"name": "api", "paths": ["*.md"]}])
     (base / "a/docs/guide").mkdir()

@@ -252,7 +252,7 @@ class Projects:
                 raise PermissionDenied(
                     message=f"{quoted(path)} lies outside the folder that this server serves."
                 ) from fault
-            if parameter and (fault.step == "find" or fault.facts.get("what") == "folder"):
+            if parameter and (fault.step == "find" or fault.facts.get("what") == "folder" or "\0" in path):
                 raise self._no_config(path, parameter) from fault
             raise DocumentLoadError(path=path, reason=fault.os_reason or _NO_FILE) from fault
         except ValueError as fault:

@@ -15,6 +15,8 @@ from failsoft.rules import Silences, by_name
 _ANSWER_AT_MOST = 600
 _VALUE_AT_MOST = 120
 _SEVERITIES = ("error", "warning", "note")
+_GRAVE = frozenset({"crash", "hang", "leaks-secret", "misleading-advice"})
+"""Rules that come first among those of their severity: they do harm, where others only hold up."""
 _VOLATILE = re.compile(
     r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"
     r"|\b0x[0-9a-f]{6,}\b|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{12,}\b"
@@ -205,7 +207,8 @@ def _shown(value: Any) -> Any:
 
 def _rank(finding: Finding, order: Sequence[str]) -> tuple[int, str, int]:
     place = order.index(finding.tool) if finding.tool in order else len(order)
-    return _SEVERITIES.index(finding.severity), by_name(finding.name).number, place
+    is_grave = finding.name in _GRAVE
+    return _SEVERITIES.index(finding.severity), "" if is_grave else by_name(finding.name).number, place
 
 
 def _ratio(part: int, whole: int) -> float | None:

@@ -158,6 +158,7 @@ HOMES = {
     "failsoft.server.http.process.workers": "board_folder, keep_folder, serve_workers",
     "failsoft.server.lifecycle": "Lifecycle",
     "failsoft.server.page": "feed as feed_module",
+    "failsoft.server.page.story": "StepLog",
     "failsoft.server.protocol.direct": "DirectAnswers",
     "failsoft.server.risks": "open_risks",
     "failsoft.server.sources": ("ToolSource, as_tools, find_toolsets, load_app, load_toolset, unknown_variables"),

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from failsoft.framework.call.toolset import BaseTool
+from failsoft.framework.captures.folder import captures_folder
 from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.events import EffectEvent, IdempotencyEvent, RecoveryEvent
 from failsoft.framework.text import bounded
@@ -113,5 +114,7 @@ def _audited(entry: Mapping[str, Any]) -> dict[str, str]:
 def _commands(call: Mapping[str, Any]) -> Iterator[str]:
     if call["error_id"] or call["request_id"]:
         yield f"failsoft find {shlex.quote(call['error_id'] or call['request_id'])} --log server.log"
+    if call["error_id"] and (captures_folder() / f"{call['error_id']}.json").exists():
+        yield f"failsoft replay {shlex.quote(call['error_id'])}"
     if call["code"]:
         yield f"failsoft explain {shlex.quote(call['code'])}"

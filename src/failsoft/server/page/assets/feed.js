@@ -30,7 +30,11 @@ export class Feed {
     this.pauseMs = FIRST_PAUSE_MS;
     this.isLocked = false;
     this.run = 0;
-    document.addEventListener("visibilitychange", () => (document.hidden ? this.stop("paused") : this.start()));
+    document.addEventListener("visibilitychange", () => {
+      if (this.isLocked) return;
+      if (document.hidden) this.stop("paused");
+      else this.start();
+    });
   }
 
   /** Begin, or begin anew. */

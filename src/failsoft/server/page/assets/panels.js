@@ -129,7 +129,7 @@ export class Dependencies {
     const columns = [
       { title: "Dependency", kind: "name", text: (one) => one.name },
       { title: "Breaker", text: (one) => (one.circuit ? one.circuit.replace("_", "-") : "–"), tone: (one) => CIRCUITS[one.circuit], kind: "state" },
-      { title: "Since", text: (one) => (one.since && one.circuit !== "closed" ? since(one.since) : "–") },
+      { title: "Since", kind: "since", text: (one) => (one.since && one.circuit !== "closed" ? since(one.since) : "–") },
       { title: "Held by", kind: "wide", text: (one) => one.held_by ?? "–" },
       { title: "Tried again", kind: "wide", text: (one) => (one.retry_at ? (secondsSince(one.retry_at) < 0 ? `in ${span(-secondsSince(one.retry_at))}` : "now") : "–") },
       { title: "Retries left", kind: "number middle", text: (one) => known(one.budget) },

@@ -21,8 +21,10 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +100,7 @@ class Site:
             self._workers = [self._started(self._worker_command) for _ in range(2)]
         self.process: subprocess.Popen[bytes] | None = None
         self.kills: Counter[str] = Counter()
+        self._killing = threading.Lock()
 
     def start(self) -> None:
         """Start the server; it answers later."""
@@ -110,10 +113,11 @@ class Site:
 
     def kill_server(self) -> None:
         """Kill the server, and start it anew."""
-        self._process().kill()
-        self._process().wait()
-        self.kills["server"] += 1
-        self.start()
+        with self._killing:
+            self._process().kill()
+            self._process().wait()
+            self.kills["server"] += 1
+            self.start()
 
     def kill_process(self, chance: random.Random) -> None:
         """Kill one of the processes that run jobs, or the one that they are forked from."""
@@ -228,10 +232,12 @@ async def call(client: httpx2.AsyncClient, site: Site, tool: str, arguments: dic
         await asyncio.sleep(0.05)
 
 
-async def send(site: Site, names: list[str], ids: dict[str, set[str]]) -> None:
+async def send(site: Site, names: list[str], ids: dict[str, set[str]], on_half: Callable[[], object]) -> None:
     """Send each job twice with its key, and note the ids that were acknowledged."""
     async with httpx2.AsyncClient(timeout=30.0) as client:
-        for name in names:
+        for number, name in enumerate(names):
+            if number == len(names) // 2:
+                on_half()
             for _ in range(2):
                 answer = await call(client, site, "pay", {"name": name}, f"key-{name}")
                 if not answer["success"]:
@@ -265,7 +271,13 @@ async def run(site: Site, jobs: int, *, clients: int = 4, every_s: float = 1.0, 
     ids: dict[str, set[str]] = {}
     began = time.monotonic()
     site.start()
-    sending = asyncio.gather(*(send(site, names[start::clients], ids) for start in range(clients)))
+    half = asyncio.Event()
+    sending = asyncio.gather(*(send(site, names[start::clients], ids, half.set) for start in range(clients)))
+
+    async def kill_at_half() -> None:
+        await half.wait()  # however short the run is
+        site.kill_process(chance)
+        await asyncio.to_thread(site.kill_server)
 
     async def kill() -> None:
         while True:
@@ -284,7 +296,9 @@ async def run(site: Site, jobs: int, *, clients: int = 4, every_s: float = 1.0, 
                 site.kill_process(chance)
 
     killing = asyncio.create_task(kill())
+    halving = asyncio.create_task(kill_at_half())
     await sending
+    await halving
     looking = asyncio.create_task(outcomes(site, ids))
     await asyncio.sleep(3 * every_s)
     killing.cancel()

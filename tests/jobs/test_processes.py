@@ -69,6 +69,7 @@ async def test_a_job_runs_in_a_process_that_is_used_again_and_after_a_death_as_i
         assert (await killed(caller, "read"))["result"] == {"success": True, "data": "read done"}
         error = (await killed(caller, "write"))["result"]["error"]
         assert (error["code"], error["effect"]) == ("IDEMPOTENCY_OUTCOME_UNKNOWN", "unknown")
+        assert "key" not in f"{error['message']} {error['suggestions']}"  # it sent none
         assert len([line for line in noted("begun") if line.startswith("write")]) == 1
         assert (await killed(caller, "pay"))["result"] == {"success": True, "data": "pay done"}
         assert noted("paid") == ["pay"]

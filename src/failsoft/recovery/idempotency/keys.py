@@ -18,6 +18,7 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.errors import (
     IdempotencyConflict,
     IdempotencyKeyInvalid,
+    IdempotencyOutcomeUnknown,
     StateUnavailable,
     StateUnusable,
     ToolSystemError,
@@ -227,6 +228,17 @@ def conflict(names: Sequence[str], made_of: Sequence[str]) -> IdempotencyConflic
             Violation(path=name, reason="value", message=f"'{name}' is not as in the first call", expected="as it was")
             for name in names
         ],
+    )
+
+
+def unknown_outcome(call: Call) -> IdempotencyOutcomeUnknown:
+    """Return the error of a call whose work was begun earlier; of a job without a key, it does not speak of one."""
+    if call.scope.sends_key:
+        return IdempotencyOutcomeUnknown(effect="unknown")
+    return IdempotencyOutcomeUnknown(
+        message="The process that did this work ended before it reported an outcome.",
+        suggestions=["Look whether the work was done"],
+        effect="unknown",
     )
 
 

@@ -19,7 +19,6 @@ from failsoft.framework.errors import (
     BadOutput,
     DeadlineExceeded,
     IdempotencyInProgress,
-    IdempotencyOutcomeUnknown,
     QuotaExhausted,
     StateUnavailable,
     StateUnusable,
@@ -38,6 +37,7 @@ from failsoft.recovery.idempotency.keys import (
     key_id,
     record_key,
     state_key,
+    unknown_outcome,
 )
 from failsoft.recovery.idempotency.ledger import (
     Claimant,
@@ -160,7 +160,7 @@ class _KeyedCalls:
             if verdict == Verdict.UNKNOWN:
                 if text:
                     logger.warning("A stored key has arguments hashed with another FAILSOFT_STATE_KEY: it is refused")
-                raise _refused(call, "lost", IdempotencyOutcomeUnknown(effect="unknown"))
+                raise _refused(call, "lost", unknown_outcome(call))
             if not self._records.is_local and dead != owner and is_dead(owner):
                 dead = owner
                 continue
@@ -298,7 +298,7 @@ def _replay(text: str, call: Call) -> Any:
     try:
         outcome = read_outcome(text, call.bound.result)
     except (BadOutput, LookupError, TypeError, ValueError, AttributeError) as error:  # damaged, or of other code
-        raise _refused(call, "lost", IdempotencyOutcomeUnknown(effect="unknown")) from error
+        raise _refused(call, "lost", unknown_outcome(call)) from error
     for warning in outcome.warnings:
         call.warn(warning)
     call.attempt, call.effect_so_far = outcome.attempts, outcome.effect  # those of the first call

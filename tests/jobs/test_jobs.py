@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from mcp import Client
+from mcp_types import ElicitResult
 
 from failsoft import BaseTool, CallContext, Runtime, Settings, mcp_server, operation
 from tests.jobs.caller import Caller
@@ -59,9 +60,13 @@ class Desk(BaseTool):
 
 
 @asynccontextmanager
-async def served(**settings: Any) -> AsyncIterator[Caller]:
+async def served(*, answers: str = "", **settings: Any) -> AsyncIterator[Caller]:
+    async def answer(_context: Any, _params: Any) -> ElicitResult:
+        return ElicitResult(action=answers, content={"confirm": True} if answers == "accept" else None)  # type: ignore[arg-type]  # one of its words
+
+    asked: Any = {"elicitation_callback": answer} if answers else {}
     desk = Desk(runtime=Runtime(settings=Settings(**{"job_inline_s": 0.05, **settings})))
-    async with Client(mcp_server([desk], name="desk")) as client:
+    async with Client(mcp_server([desk], name="desk"), **asked) as client:
         try:
             yield Caller(client, desk)
         finally:
@@ -171,6 +176,20 @@ async def test_a_job_that_nobody_can_confirm_is_refused_before_it_begins() -> No
         error = (await caller.answer("wipe"))["error"]
         assert (error["code"], error["effect"]) == ("APPROVAL_REQUIRED", "none")
         assert (await caller.data("list_jobs"))["total"] == 0
+
+
+@pytest.mark.parametrize("answers", ["accept", "decline", "cancel"])
+async def test_a_person_is_asked_before_there_is_a_job(answers: str) -> None:
+    async with served(answers=answers) as caller:
+        answer = await caller.answer("wipe")
+        jobs = await caller.data("list_jobs")
+        if answers == "accept":
+            job = await caller.ended(answer["data"]["job_id"])
+            assert job["result"]["metadata"]["recovery"]["strategy"] == "ask_person"
+            assert job["result"]["data"] == "wiped"
+        else:
+            assert (answer["error"]["code"], answer["error"]["effect"]) == ("APPROVAL_REQUIRED", "none")
+            assert jobs["total"] == 0
 
 
 async def test_jobs_are_counted_by_state() -> None:

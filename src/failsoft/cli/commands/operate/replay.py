@@ -56,11 +56,11 @@ def replay(
         screen.json(_facts(capture, None))  # its error follows
     reports: list[Report] = []
     with divert_output(), watch_reports(reports.append), settings_as_then(capture):
-        target = named_tools(capture, app)
+        target = _named_tools(capture, app)
         ended = asyncio.run(run_again(capture, target.tools(), include_writes=include_writes))
     if test is not None:
         with test.open("x", encoding="ascii") as file:
-            file.write(source_of_test(capture, named_app(capture, target)))
+            file.write(source_of_test(capture, _named_app(capture, target)))
         typer.echo(f"wrote {printable(str(test))}", err=True)
     if as_json:
         screen.json(_facts(capture, ended))
@@ -76,7 +76,7 @@ def replay(
         raise typer.Exit(ExitCode.FAILED)
 
 
-def named_tools(capture: Capture, app: str | None) -> Target:
+def _named_tools(capture: Capture, app: str | None) -> Target:
     """Return the target of a replay: `--app`, the project's application, else the toolset that was called."""
     target = Target((), app, command=f"failsoft replay {capture.error_id} {{}}")
     if target.is_named:
@@ -91,7 +91,7 @@ def named_tools(capture: Capture, app: str | None) -> Target:
     return Target((), capture.toolset_class, command=target.command)
 
 
-def named_app(capture: Capture, target: Target) -> str:
+def _named_app(capture: Capture, target: Target) -> str:
     """Return the name of a target for a test: `module:attribute`, or the toolset that was called."""
     project = target.project
     return target.app or (project.app if project is not None else capture.tool)

@@ -59,14 +59,19 @@ class Desk(BaseTool):
         return "wiped"
 
 
-@asynccontextmanager
-async def served(*, answers: str = "", **settings: Any) -> AsyncIterator[Caller]:
+def asked(answers: str) -> dict[str, Any]:
+    """Return the options of a client whose user answers with this word; "" has nobody to ask."""
+
     async def answer(_context: Any, _params: Any) -> ElicitResult:
         return ElicitResult(action=answers, content={"confirm": True} if answers == "accept" else None)  # type: ignore[arg-type]  # one of its words
 
-    asked: Any = {"elicitation_callback": answer} if answers else {}
+    return {"elicitation_callback": answer} if answers else {}
+
+
+@asynccontextmanager
+async def served(*, answers: str = "", **settings: Any) -> AsyncIterator[Caller]:
     desk = Desk(runtime=Runtime(settings=Settings(**{"job_inline_s": 0.05, **settings})))
-    async with Client(mcp_server([desk], name="desk"), **asked) as client:
+    async with Client(mcp_server([desk], name="desk"), **asked(answers)) as client:
         try:
             yield Caller(client, desk)
         finally:

@@ -35,11 +35,11 @@ def over_temporal(temporal: TemporalServer, tmp_path: Path, monkeypatch: pytest.
 
 
 @asynccontextmanager
-async def _served(**settings: Any) -> AsyncIterator[Caller]:
+async def _served(*, answers: str = "", **settings: Any) -> AsyncIterator[Caller]:
     """Serve a desk under a name of its own, and run its jobs here: `Desk` is held and released by events."""
     desk = test_jobs.Desk(runtime=Runtime(settings=Settings(**{"job_inline_s": 0.05, **settings})))
     assembly = assemble_server([desk], name=f"desk-{uuid.uuid4().hex[:8]}")
-    async with Client(assembly.server) as client:
+    async with Client(assembly.server, **test_jobs.asked(answers)) as client:
         jobs = jobs_of(assembly.tools)
         assert jobs is not None
         ready, engine, runner = asyncio.Event(), jobs.desk.engine, jobs.runner()

@@ -177,6 +177,25 @@ def test_before_the_effect_a_cancellation_cancels_and_a_lost_connection_does_not
     assert InstantClock().run(main()) == [[] if is_asked_for else [5], "charge 1"]
 
 
+@pytest.mark.parametrize("before_s", [0, 5], ids=["as it claims its key", "before it reaches its effect"])
+def test_a_cancelled_repetition_keeps_the_marks_of_the_call_that_was_interrupted(till: Till, before_s: float) -> None:
+    async def main() -> list[Any]:
+        till.pauses["after"] = LONG_S
+        await left_behind(till, "charge", {"amount": 5}, 1)
+        await asyncio.sleep(LEASE_OVER_S)
+        till.pauses.update(before=before_s, after=0)
+        scope = keyed(cancels=lambda: True)
+        repeating: Any = till.charge.call({"amount": 5}, scope)
+        again = asyncio.get_running_loop().create_task(repeating)
+        await (asyncio.sleep(1) if before_s else asyncio.sleep(0))
+        again.cancel()
+        await asyncio.wait({again})
+        await asyncio.sleep(10)
+        return [len(scope.left_running), outcome_of(await send(till)), till.charged]
+
+    assert InstantClock().run(main()) == [int(before_s > 0), "charge 1", [5]]
+
+
 class WithoutWrites(SharedRecords):
     """Records that take no writes while they are lost."""
 

@@ -52,6 +52,7 @@ TABLE = """
 | mark                             | effect yes     | effect yes     | effect yes     | effect yes     | done no        | failed no      | unknown no     |
 | release                          | accepted yes   | accepted yes   | running yes    | effect yes     | done no        | failed no      | unknown no     |
 | free                             | none yes       | none yes       | none yes       | none yes       | done no        | failed no      | unknown no     |
+| withdraw                         | none yes       | none yes       | none yes       | effect yes     | done no        | failed no      | unknown no     |
 | done                             | done yes       | done yes       | done yes       | done yes       | done no        | failed no      | unknown no     |
 | failed                           | failed yes     | failed yes     | failed yes     | failed yes     | done no        | failed no      | unknown no     |
 | unknown                          | unknown yes    | unknown yes    | unknown yes    | unknown yes    | done no        | failed no      | unknown no     |

@@ -227,6 +227,11 @@ def _found(probe: Step | None) -> Generator[Step, Any, Any]:
         raise IdempotencyOutcomeUnknown(effect="unknown") from error
 
 
+def _has_begun(call: Call) -> bool:
+    """Return whether the call, or an interrupted one with its key, has begun an effect."""
+    return bool(call.effects_begun or (call.record is not None and call.record.effects))
+
+
 async def _awaited(value: Awaitable[Any]) -> Any:
     return await value
 
@@ -244,7 +249,7 @@ class DetachedCalls:
         """Run a call in a separate task and return its answer.
 
         If the caller is cancelled the call continues, unless that was requested (`CallScope.cancels`) and no effect has
-        begun. The scope, which is that of the request, is then told of the task.
+        begun, in an interrupted call with its key either. The scope, which is that of the request, is then told of the task.
         """
         task = asyncio.get_running_loop().create_task(_awaited(calling))
         self.tasks.add(task)
@@ -257,7 +262,7 @@ class DetachedCalls:
             if (asked := asked_in(call)) is not None:
                 asked.stop()
             call.scope = dataclasses.replace(call.scope, ask=None)
-            if not task.done() and not call.effects_begun and call.scope.cancels():
+            if not task.done() and not _has_begun(call) and call.scope.cancels():
                 task.cancel()
                 await asyncio.wait([task])
             raise

@@ -59,6 +59,8 @@ class Report(StrEnum):
     """It ended without an outcome; the next call checks the marked effects."""
     FREE = "free"
     """It changed nothing, or a repetition is harmless: the record is deleted."""
+    WITHDRAW = "withdraw"
+    """It takes its claim back: freed, unless an earlier call has marked effects, which the next call checks."""
     DONE = "done"
     FAILED = "failed"
     UNKNOWN = "unknown"
@@ -187,6 +189,8 @@ def report(state: State | None, now: float, ours: Claimant, said: Report, effect
     """
     if state is not None and (state["owner"] != ours.token or state["phase"] in SETTLED):
         return Changed(KEPT, answer=False)
+    if said == Report.WITHDRAW:
+        said = Report.RELEASE if state is not None and state["effects"] else Report.FREE
     if said == Report.FREE:
         return Changed(None, answer=True)
     held = ours.record(now, effects)

@@ -198,12 +198,12 @@ class _KeyedCalls:
             if not isinstance(lost.__cause__, WriteRefused):  # then an earlier call with this key may have been made
                 _mark_unknown(call)
             if _may_be_claimed(lost):
-                run_in_background(self._record(work).keep_trying(Report.FREE))
+                run_in_background(self._record(work).keep_trying(Report.WITHDRAW))
             raise
         return claimed
 
     async def _withdraw(self, work: _KeyedWork, claiming: asyncio.Task[Any]) -> None:
-        """Free the key of a cancelled call, if the call has claimed it."""
+        """Take the claim of a cancelled call back, if it has made one."""
         with suppress(StateUnusable, QuotaExhausted):
             try:
                 verdict, *_ = await claiming
@@ -212,7 +212,7 @@ class _KeyedCalls:
                     return
                 verdict = Verdict.RUN
             if verdict == Verdict.RUN:
-                await self._record(work).keep(Report.FREE)
+                await self._record(work).keep(Report.WITHDRAW)
 
     def _record(self, work: _KeyedWork, effects: str = "") -> KeyRecord:
         return KeyRecord(self._records, work.key, work.ours, effects)

@@ -15,6 +15,7 @@ def test_every_benchmark_is_listed_with_what_it_measures() -> None:
         "agents/adversarial/scores.py": "adversarial",
         "agents/answers/sizes.py": "answers",
         "agents/play.py": "play",
+        "agents/waiting.py": "waiting",
         "outages/policies.py": "outages",
         "outages/fleet.py": "fleet",
     }

@@ -307,7 +307,7 @@ def test_the_same_condition_is_the_same_code_and_the_same_envelope(
     (site.project / "folder").mkdir(parents=True, exist_ok=True)
     with suppress(FileExistsError):
         (site.project / "loop").symlink_to("loop")
-    tool = Breaking(site.root, runtime=Runtime(settings=Settings(debug_stack=debug_stack)))
+    tool = Breaking(site.root, runtime=Runtime(settings=Settings(debug_stack=debug_stack, repeats="off")))
     for code, way in steps:
         answer, category = asyncio.run(answered(site, tool, code, way))
         assert answer["error_code"] == code

@@ -169,6 +169,7 @@ ALLOWED: dict[str, dict[Finding, str]] = {
             "server/stdio_streams.py",
             "StdinReader._read",
         ): "the end of the input, however it comes, is passed on right behind",
+        ("server/page/feed.py", "Feed._pump"): "readers see that the stream ends, and come again",
         ("jobs/desk.py", "JobDesk._entered"): "the job is stored, and started by whoever finds it",
         ("jobs/toolset.py", "Jobs._start_orphans"): "the next look may find the store",
         ("recovery/state/watched.py", "WatchedBackend._find_again"): "the store is asked again, whatever was raised",

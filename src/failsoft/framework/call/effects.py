@@ -249,7 +249,7 @@ class DetachedCalls:
         """Run a call in a separate task and return its answer.
 
         If the caller is cancelled the call continues, unless that was requested (`CallScope.cancels`) and no effect has
-        begun, in an interrupted call with its key either. The scope, which is that of the request, is then told of the task.
+        begun, in an interrupted call with its key either. The scope, which is that of the request, then gets the task.
         """
         task = asyncio.get_running_loop().create_task(_awaited(calling))
         self.tasks.add(task)

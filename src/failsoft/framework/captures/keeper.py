@@ -188,11 +188,14 @@ def _class_of(bound: Any) -> str:
 def _effect(operation: str, name: str, how: str, what: Any) -> dict[str, Any]:
     kept: dict[str, Any] = {"operation": operation, "name": name}
     if how == "error":
-        return {**kept, "error": facts_of(what)}
-    if how == "unfinished":
-        return {**kept, "unfinished": True}
-    text = exact(what)
-    return {**kept, "lost": True} if text is None else {**kept, "value": json.loads(text)}
+        kept["error"] = facts_of(what)
+    elif how == "unfinished":
+        kept["unfinished"] = True
+    elif (text := exact(what)) is None:
+        kept["lost"] = True
+    else:
+        kept["value"] = json.loads(text)
+    return kept
 
 
 class _Writer:

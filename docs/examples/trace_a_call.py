@@ -13,6 +13,7 @@ class Shop(BaseTool):
 
 # --8<-- [end:tool]
 
+# --8<-- [start:calls]
 import asyncio
 
 from failsoft.testing import connected
@@ -38,3 +39,4 @@ async def main() -> None:
 
 
 asyncio.run(main())
+# --8<-- [end:calls]

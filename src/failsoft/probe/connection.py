@@ -121,9 +121,7 @@ class Connection:
         self._stop.set()
         task, self._task, self._client = self._task, None, None
         if task is not None:
-            with suppress(BaseException):
-                async with asyncio.timeout(10):
-                    await asyncio.shield(task)
+            await asyncio.wait([task], timeout=10)
             task.cancel()
 
     async def call(self, name: str, arguments: Mapping[str, Any], *, within_s: float = math.inf) -> Answer:

@@ -13,7 +13,7 @@ import pytest
 from mcp import Client
 
 from failsoft import BaseTool, CallContext, Runtime, Settings, mcp_server, operation
-from tests.doors import FORMATS
+from tests.doors import FORMATS, Job, assemble_server, jobs_of, new_id, structured_of_job
 from tests.jobs.caller import Caller
 
 pytestmark = pytest.mark.anyio
@@ -39,6 +39,13 @@ class Post(BaseTool):
     async def weigh(self, grams: int) -> Parcel:
         """Weigh a parcel."""
         return Parcel(grams)
+
+    @operation(job="required", destructive=False)
+    async def print_label(self, length: int) -> str:
+        """Print a label."""
+        if length < 0:
+            raise ValueError
+        return "x" * length
 
     @operation(job="required", read_only=True)
     async def send(self, call: CallContext, done: float = 1.0) -> str:
@@ -112,3 +119,28 @@ async def test_an_end_that_is_asked_for_as_the_job_ends_leaves_one_state(tmp_pat
             assert said["state"] in {"working", ended["state"]}
             assert again == ended
             assert ("result" in ended) is (ended["state"] == "completed")
+
+
+@pytest.mark.parametrize(
+    ("length", "code", "effect"), [(9_000, "QUOTA_EXHAUSTED", "applied"), (-1, "UNKNOWN_ERROR", "unknown")]
+)
+async def test_a_job_whose_caller_has_no_quota_left_ends_with_a_failure(length: int, code: str, effect: str) -> None:
+    async with post(state_quota_bytes=2_000) as caller:
+        job = await caller.ended((await caller.data("print_label", {"length": length}))["job_id"])
+        error = job["result"]["error"]
+        assert (job["state"], job["status"]) == ("failed", code)
+        assert (error["code"], error["effect"]) == (code, effect)
+
+
+@pytest.mark.parametrize(("tool", "effect"), [("print_label", "unknown"), ("weigh", "none")])
+async def test_a_job_that_has_outlived_its_processes_says_what_may_have_been_changed(tool: str, effect: str) -> None:
+    assembly = assemble_server([Post(runtime=Runtime(settings=Settings()))])
+    jobs = jobs_of(assembly.tools)
+    async with assembly.lifecycle.running():
+        job = Job(id=new_id(None), operation=tool, arguments='{"length": 1}', is_anonymous=True, owner="gone", deaths=2)
+        await jobs.book.open(job)
+        await jobs.desk.engine.start(job.id)
+        ended = await jobs.desk.engine.attach(job.id, 20.0)
+        answer = structured_of_job(await jobs.desk.engine.result(job.id))
+    assert ended.state == "failed"
+    assert (answer["error"]["code"], answer["error"]["effect"]) == ("JOB_PROCESS_LOST", effect)

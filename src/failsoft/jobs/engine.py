@@ -23,6 +23,7 @@ from failsoft.jobs.record import (
     SAME_PREFIX,
     Job,
     JobState,
+    answered,
     cancelled,
     ended,
     opened,
@@ -178,13 +179,26 @@ class JobBook:
         return job
 
     async def end(
-        self, job: Job, owner: str, state: JobState, status: str, result: Mapping[str, Any] | None
+        self,
+        job: Job,
+        owner: str,
+        state: JobState,
+        status: str,
+        result: Mapping[str, Any] | None,
+        *,
+        is_free: bool = False,
     ) -> Job | None:
         """End a job with its answer; None if it has ended before, or is another runner's.
 
-        The answer is stored first: a job is never seen ended without it.
+        The answer is stored first: a job is never seen ended without it. It counts against the quota of the job's
+        principal unless it `is_free`.
+
+        Raises:
+            QUOTA_EXHAUSTED: The quota has no space for the answer; the job has not ended.
         """
-        if result is not None:
+        if result is not None and is_free:
+            await self.records.change(answered, RESULT_PREFIX + job.id, dict(result), self.keep_s, is_free=True)
+        elif result is not None:
             await self.records.put(RESULT_PREFIX + job.id, dict(result), self.keep_s, principal=job.caller)
         facts = {"state": str(state), "status": status, "changed_at": utc_timestamp()}
         found = await self.records.change(ended, JOB_PREFIX + job.id, owner, facts, self.keep_s, is_free=True)

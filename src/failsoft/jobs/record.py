@@ -215,6 +215,11 @@ def ended(state: State | None, _now: float, owner: str, facts: State, keep_s: fl
     return Changed(kept, kept, keep_s)
 
 
+def answered(_state: State | None, _now: float, answer: State, keep_s: float) -> Changed:
+    """Store an answer. A step, for those that count against no quota."""
+    return Changed(answer, answer=True, ttl_s=keep_s)
+
+
 def same(
     state: State | None,
     _now: float,

@@ -16,8 +16,8 @@ from failsoft.framework.call.bound import BoundOperation, Toolbox
 from failsoft.framework.call.chain import connect
 from failsoft.framework.call.run import answer_failure, invoke
 from failsoft.framework.clock import loop_time
-from failsoft.framework.errors import JobProcessLost, StateUnavailable, ToolError
-from failsoft.framework.recorders import OperationMetrics
+from failsoft.framework.errors import JobProcessLost, QuotaExhausted, StateUnavailable, ToolError
+from failsoft.framework.recorders import NullMetrics, OperationMetrics
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.state.backend import State
@@ -86,7 +86,7 @@ async def _given_up(book: JobBook, bound: BoundOperation, job: Job, owner: str) 
     """End a job whose process has ended every time before the job did."""
     error = JobProcessLost(deaths=job.deaths, effect="none" if bound.read_only else "unknown")
     scope = CallScope(request_id=job.request_id or None, principal=job.caller)
-    response = await answer_failure(bound, error, job.params, scope)
+    response = await answer_failure(bound, error, job.params, scope, begun=not bound.read_only)
     return await book.end(job, owner, JobState.FAILED, "", stored(response))
 
 
@@ -172,16 +172,32 @@ class _Run:
         return response
 
     async def _kept(self, state: JobState, status: str, answer: Mapping[str, Any] | None) -> Job | None:
-        """End the job once the store takes it."""
-        pause_s = 0.1
+        """End the job once the store takes it. A result that the quota has no space for is replaced by a failure."""
+        pause_s, is_free = 0.1, False
         while True:
             try:
-                return await self._book.end(self._job, self._owner, state, status, answer)
+                return await self._book.end(self._job, self._owner, state, status, answer, is_free=is_free)
+            except QuotaExhausted:
+                if state == JobState.COMPLETED:
+                    answer = await self._without_result()
+                    state, status = JobState.FAILED, QuotaExhausted.code
+                is_free = True  # failures are small
+                continue
             except ToolError as lost:
                 if pause_s > HEARTBEAT_S:
                     logger.error("The end of a job could not be stored ({}): trying again", lost.operator_hint)
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, 10.0)
+
+    async def _without_result(self) -> Mapping[str, Any]:
+        """Return the answer of a job that was done, and whose result cannot be kept."""
+        error = QuotaExhausted(
+            message="The job was done, and its result was not kept: you have stored as much as one caller may here.",
+            effect="none" if self._bound.read_only else "applied",
+        )
+        uncounted = self._bound.under_name(metrics=NullMetrics())  # it was counted with the result
+        begun = not self._bound.read_only
+        return stored(await answer_failure(uncounted, error, self._job.params, self._scope, begun=begun))
 
     async def _progress(self, done: float, total: float | None, message: str | None) -> None:
         self._news["done"] = float(done)

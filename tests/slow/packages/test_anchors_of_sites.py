@@ -11,6 +11,7 @@ import pytest
 
 from tests.doors import anchors, read_front_matter
 from tests.programs.node import Node
+from tests.thorough import THOROUGH
 
 PACKAGES = Path(os.environ.get("DOCS_SITES", Path.home() / ".cache" / "failsoft-docs-sites"))
 SITES = {
@@ -25,20 +26,30 @@ SITES = {
 """By the folders of the packages. The last three came after the scanner; only `fastify` had wrong anchors then, two."""
 
 
-@pytest.mark.parametrize("site", SITES)
-def test_every_heading_of_a_site_has_the_anchor_of_github(site: str, tmp_path: Path) -> None:
+MANY = 200
+"""Of a site with more pages, a third are read; with `HYPOTHESIS_PROFILE=thorough`, all of them."""
+
+
+def read_pages(site: str) -> dict[str, str]:
+    """Return the bodies of a site's pages, by the names of the site and of the file."""
+    folder = PACKAGES / site / SITES[site]
+    paths = sorted(path for path in folder.rglob("*.md*") if path.suffix in {".md", ".mdx"})
+    read = paths if THOROUGH or len(paths) <= MANY else paths[::3]
+    assert read, folder
+    return {
+        f"{site}: {path.relative_to(folder)}": read_front_matter(path.read_text(encoding="utf-8")).body for path in read
+    }
+
+
+def test_every_heading_of_the_sites_has_the_anchor_of_github(tmp_path: Path) -> None:
+    """In one Node, which takes longer to start than to read most of the sites."""
     if not (PACKAGES / "stamp").exists() or shutil.which("node") is None:
         pytest.skip("there is no node, or the documentation sites were not fetched (scripts/fetch.sh docs_sites)")
-    folder = PACKAGES / site / SITES[site]
-    pages = {
-        str(path.relative_to(folder)): read_front_matter(path.read_text(encoding="utf-8")).body
-        for path in sorted(folder.rglob("*.md*"))
-        if path.suffix in {".md", ".mdx"}
-    }
+    pages = {name: body for site in SITES for name, body in read_pages(site).items()}
     (tmp_path / "pages.json").write_text(json.dumps(pages), encoding="utf-8")
 
     wanted = Node(PACKAGES).script("github_anchors.mjs", str(tmp_path / "pages.json"))
-    found = {page: anchors(text) for page, text in pages.items()}
+    found = {name: anchors(body) for name, body in pages.items()}
 
-    assert {page: (found[page], wanted[page]) for page in pages if found[page] != wanted[page]} == {}
-    print(f"{site}: {sum(map(len, wanted.values())):,} headings of {len(pages):,} pages")  # noqa: T201 - the figure
+    assert {name: (found[name], wanted[name]) for name in pages if found[name] != wanted[name]} == {}
+    print(f"{sum(map(len, wanted.values())):,} headings of {len(pages):,} pages")  # noqa: T201 - the figure

@@ -11,7 +11,7 @@ from tests.tools.files.test_crashes import STRIDE, crash
 from tests.tools.files.test_crowds import crowd
 
 
-@pytest.mark.parametrize("kind", ["ALONE", "TOGETHER"])
+@pytest.mark.parametrize("kind", ["ALONE", "TOGETHER"] if THOROUGH else ["TOGETHER"])  # alone in every run of the tests
 def test_a_kill_at_any_system_call_leaves_all_old_or_all_new_and_nothing_else(tmp_path: Path, kind: str) -> None:
     crash(tmp_path, kind, 1 if THOROUGH else STRIDE)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +73,7 @@ async def test_without_an_admin_token_there_are_no_controls() -> None:
         ("/admin/operations/shop/prise", AS_ADMIN, {"paused": False}, 404),
         (CIRCUIT, AS_ADMIN, {"state": "ajar"}, 400),
         (CIRCUIT, AS_ADMIN, ["open"], 400),
+        (CIRCUIT, AS_ADMIN, {"state": ["open"]}, 400),
         (OPERATION, AS_ADMIN, {"paused": True}, 400),
         (OPERATION, AS_ADMIN, {"paused": "yes", "reason": "Stocktaking."}, 400),
         (OPERATION, AS_ADMIN, {"paused": True, "reason": "x" * 20_000}, 400),
@@ -137,6 +140,21 @@ async def test_a_replica_follows_what_the_other_one_was_told(tmp_path: Path) -> 
                 pass
         await other.post(OPERATION, json={"paused": False}, headers=AS_ADMIN)
         assert (await _price(other))["structuredContent"]["error"]["code"] == "CIRCUIT_OPEN"
+
+
+async def test_while_the_store_is_lost_a_pause_stays_and_changes_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "state.db"
+    async with opened(shop(state_url=f"sqlite:{file}")) as client:
+        await client.post(OPERATION, json={"paused": True, "reason": "Stocktaking"}, headers=AS_ADMIN)
+        with closing(sqlite3.connect(file, isolation_level=None)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            for path, body in ((OPERATION, {"paused": False}), (CIRCUIT, {"state": "open"})):
+                refused = await client.post(path, json=body, headers=AS_ADMIN)
+                assert (refused.status_code, refused.json()["code"]) == (503, "STATE_UNAVAILABLE")
+            status = await _status(client)
+            assert status["store"]["available"] is False
+            await anyio.sleep(0.3)  # what follows other replicas has read it again
+            assert "Stocktaking" in (await _price(client))["content"][0]["text"]
 
 
 async def test_a_drain_refuses_new_calls_and_keeps_the_probes() -> None:

@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from failsoft.framework.audit import change_entry
 from failsoft.framework.clock import utc_timestamp
-from failsoft.framework.errors import ToolError
+from failsoft.framework.errors import StateUnavailable, ToolError
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.state.backend import KEPT, Changed
@@ -110,8 +110,9 @@ class Controls:
             )
             raise unknown
         state = body.get("state")
-        if state not in {"open", "closed", "reset"}:
+        if not isinstance(state, str) or state not in {"open", "closed", "reset"}:
             raise _Refused(400, '`state` has to be "open", "closed" or "reset".')
+        await self._require_store()
         await self._audited(f"circuit {state}", name=path["name"])
         for circuit in circuits:
             if state == "open":
@@ -132,6 +133,7 @@ class Controls:
         if not isinstance(is_paused, bool) or not isinstance(reason, str) or (is_paused and not reason.strip()):
             raise _Refused(400, "`paused` has to be true with a `reason` that callers are told, or false.")
         reason = printable(bounded(reason.strip(), _REASON_AT_MOST))
+        await self._require_store()
         await self._audited("pause" if is_paused else "resume", name="/".join(target), reason=reason or None)
         pause = {"reason": reason, "by": OPERATOR, "since": utc_timestamp()} if is_paused else None
         self._follow(await self._state.change(_set_pause, self._key, "/".join(target), pause))
@@ -143,6 +145,20 @@ class Controls:
             await asyncio.to_thread(self._drain_file.touch)
         self._assembly.lifecycle.drain()
         return {"phase": self._assembly.lifecycle.phase}
+
+    async def _require_store(self) -> None:
+        """Refuse a change that other workers and replicas would not be told, and that the store would forget.
+
+        Raises:
+            STATE_UNAVAILABLE: The state store is lost, or takes no writes.
+        """
+        await self._state.change(_write_time, f"{self._key}:asked")
+        if not self._is_shared():
+            raise StateUnavailable(effect="none", retry_after_seconds=_POLL_S)
+
+    def _is_shared(self) -> bool:
+        """Return whether states are those of the store, and not what stands in for a lost one."""
+        return bool(getattr(self._state, "is_available", True))
 
     async def _audited(self, operation: str, **about: Any) -> None:
         """Log a change, and write it to the audit logs; an entry that cannot be written refuses it.
@@ -156,9 +172,11 @@ class Controls:
         logger.bind(event="operator", operation=operation, **about).warning("An operator has changed the server")
 
     async def _follow_others(self) -> None:
-        """Follow what other workers and replicas were told."""
+        """Follow what other workers and replicas were told; pauses stay while the store is lost."""
         while True:
-            self._follow(await self._state.change(_read_pauses, self._key))
+            pauses = await self._state.change(_read_pauses, self._key)
+            if self._is_shared():
+                self._follow(pauses)
             if self._drain_file is not None and await asyncio.to_thread(self._drain_file.exists):
                 self._assembly.lifecycle.drain()
             await asyncio.sleep(_POLL_S)
@@ -175,6 +193,11 @@ def _set_pause(pauses: dict[str, Any] | None, _now: float, operation: str, facts
     if facts is not None:
         left[operation] = facts
     return Changed(left or None, left, _KEPT_S)
+
+
+def _write_time(_before: dict[str, Any] | None, now: float) -> Changed:
+    """Write something: a store that is full, or can only be read, shares no change either."""
+    return Changed({"at": now}, None, _POLL_S)
 
 
 def _read_pauses(pauses: dict[str, Any] | None, _now: float) -> Changed:

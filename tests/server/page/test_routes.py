@@ -69,6 +69,8 @@ async def test_every_file_of_the_page_is_served_small_and_once() -> None:
             size += int(answer.headers["content-length"])
             again = await client.get(f"/page/{name}", headers={"if-none-match": answer.headers["etag"]})
             assert (again.status_code, again.content) == (304, b"")
+            listed = await client.get(f"/page/{name}", headers={"if-none-match": f'"other", {answer.headers["etag"]}'})
+            assert listed.status_code == 304
         plain = await client.get("/page/page.js", headers={"accept-encoding": "identity"})
         assert "content-encoding" not in plain.headers
         assert (await client.get("/page/..%2froutes.py")).status_code == 404

@@ -11,7 +11,7 @@ from failsoft import AuditLog, BaseTool, CallContext, NotFound, Retry, Settings,
 from failsoft.events import EffectEvent
 from failsoft.testing import fresh_runtime
 from tests.doors import StepLog
-from tests.server.http.test_app import opened
+from tests.server.http.test_app import call, opened
 
 pytestmark = pytest.mark.anyio
 SECRET = "what only the caller knows"
@@ -61,6 +61,17 @@ async def test_a_story_has_strategies_effects_and_the_entry_of_the_audit_log(tmp
     assert "audit log" in written
     assert send["steps"][0]["what"] == "The effect stamp was carried out"
     assert send["commands"][0] == f"failsoft find {send['call']['error_id']} --log server.log"
+
+
+async def test_a_story_is_found_by_the_request_id_that_a_client_has_sent(tmp_path: Path) -> None:
+    tools = post(tmp_path)
+    async with opened(asgi_app(tools)) as client:
+        sent = {"x-request-id": "order/47:11"}
+        await call(client, "track", era="modern", **sent)
+        story = (await client.get("/page/story/order%2F47:11")).json()
+        head = await client.head("/events")
+    assert story["call"]["request_id"] == "order/47:11"
+    assert head.headers["content-type"].startswith("text/event-stream")
 
 
 async def test_steps_of_calls_that_do_not_end_are_bounded() -> None:

@@ -38,7 +38,7 @@ Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 
 class _Asset(NamedTuple):
-    """A file of the page."""
+    """A file of the page; its tag is weak, since it is that of both forms."""
 
     content: bytes
     zipped: bytes
@@ -62,7 +62,7 @@ def page_routes(assembly: Assembly, *, scopes: Sequence[str] | None) -> list[Rou
         Route("/status.json", page.status),
         Route("/page/catalogue", page.guarded(page.catalogue)),
         Route("/page/code/{code}", page.guarded(page.code)),
-        Route("/page/story/{wanted}", page.guarded(page.story)),
+        Route("/page/story/{wanted:path}", page.guarded(page.story)),
         Route("/page/{name}", _asset),
         *(controls.routes() if controls is not None else ()),
     ]
@@ -101,7 +101,9 @@ class _Page:
             return JSONResponse(self._status.public(), headers=_DATA)
         return Response((await self._status.snapshot()).text, media_type="application/json", headers=_DATA)
 
-    async def events(self, _request: Request) -> Response:
+    async def events(self, request: Request) -> Response:
+        if request.method == "HEAD":
+            return Response(headers=_DATA, media_type="text/event-stream")
         if self._feed.is_full:
             headers = {**_DATA, "retry-after": str(_RETRY_AFTER_S)}
             return JSONResponse({"error": "Too many pages are open."}, 503, headers)
@@ -135,7 +137,7 @@ async def _asset(request: Request) -> Response:
     if asset is None:
         return JSONResponse({"error": "The page has no such file."}, 404, _DATA)
     headers = {**_SAFE, "cache-control": "no-cache", "etag": asset.tag, "vary": "accept-encoding"}
-    if request.headers.get("if-none-match") == asset.tag:
+    if asset.tag in re.split(r"\s*,\s*", request.headers.get("if-none-match", "")):
         return Response(status_code=304, headers=headers)
     content = asset.content
     if "gzip" in request.headers.get("accept-encoding", ""):
@@ -150,6 +152,6 @@ def _assets() -> dict[str, _Asset]:
     found = {}
     for file in resources.files(__package__).joinpath("assets").iterdir():
         content = file.read_bytes()
-        tag = f'"{hashlib.blake2b(content, digest_size=8).hexdigest()}"'
+        tag = f'W/"{hashlib.blake2b(content, digest_size=8).hexdigest()}"'
         found[file.name] = _Asset(content, gzip.compress(content, mtime=0), tag)
     return found

@@ -227,6 +227,7 @@ HOMES = {
     ),
     "failsoft.tools.flux.work.shortage": "Shortage, shortage_of",
     "failsoft.tools.flux.work.solver": "Column, LinearProblem, solve",
+    "failsoft.jobs": "local as local_engine_module",
     "failsoft.jobs.answers": "structured as structured_of_job",
     "failsoft.jobs.processes": "fork_server as fork_server_module",
     "failsoft.jobs.record": "Job, new_id",

@@ -16,9 +16,9 @@ import pytest
 from mcp import Client
 
 from failsoft import mcp_server
-from tests.doors import fork_server_module
+from tests.doors import fork_server_module, local_engine_module
 from tests.jobs.caller import Caller
-from tests.jobs.works import Works, may_end, noted
+from tests.jobs.works import Works, may_end, note, noted
 from tests.zygote import PYTHON
 
 pytestmark = pytest.mark.anyio
@@ -28,6 +28,7 @@ pytestmark = pytest.mark.anyio
 def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FAILSOFT_STATE_URL", f"sqlite:{tmp_path}/state.sqlite")
+    monkeypatch.setenv("FAILSOFT_JOB_INLINE_S", "20")
     monkeypatch.setattr(fork_server_module, "sys", SimpleNamespace(executable=PYTHON, path=sys.path))
 
 
@@ -73,6 +74,15 @@ async def test_a_job_runs_in_a_process_that_is_used_again_and_after_a_death_as_i
         assert len([line for line in noted("begun") if line.startswith("write")]) == 1
         assert (await killed(caller, "pay"))["result"] == {"success": True, "data": "pay done"}
         assert noted("paid") == ["pay"]
+
+
+async def test_the_death_of_a_process_is_seen_though_what_it_has_forked_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(local_engine_module, "LEASE_S", 0.3)
+    async with served() as caller:
+        assert (await killed(caller, "fork"))["state"] == "completed"
+        note("over", "")
 
 
 async def test_a_handler_that_computes_can_be_cancelled_and_one_past_its_mark_runs_to_its_end() -> None:

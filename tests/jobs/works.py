@@ -30,6 +30,14 @@ def may_end(*, is_so: bool = True) -> None:
         Path("go").unlink()
 
 
+def _outlive() -> None:
+    """Stay until there is a file `over`, in a process of its own."""
+    until = time.monotonic() + 30.0
+    while not Path("over").exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    os._exit(0)
+
+
 def _goes_on() -> bool:
     return not Path("go").exists()
 
@@ -54,6 +62,13 @@ class Works(BaseTool):
     @operation(read_only=True, job="required")
     async def read(self, name: str) -> str:
         """Read for as long as there is no file `go`."""
+        return await self._worked(name)
+
+    @operation(read_only=True, job="required")
+    async def fork(self, name: str) -> str:
+        """Read, with a process that goes on without this one until there is a file `over`."""
+        if not noted("begun") and os.fork() == 0:
+            _outlive()
         return await self._worked(name)
 
     @operation(destructive=False, job="required")

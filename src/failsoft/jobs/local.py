@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import math
 import os
+import socket
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
@@ -25,7 +26,7 @@ from failsoft.jobs.engine import JobBook, StoredEngine
 from failsoft.jobs.processes.fork_server import ForkServer, Worker
 from failsoft.jobs.processes.pool import Processes, converse
 from failsoft.jobs.record import LEASE_S, Job, tag_of
-from failsoft.recovery.idempotency.ledger import new_owner
+from failsoft.recovery.idempotency.ledger import is_dead, new_owner
 
 _CANCEL_S: Final = 5.0
 """How long a handler that changes nothing may go on after its end was asked for, in seconds, before it is killed."""
@@ -188,7 +189,12 @@ class LocalProcesses(StoredEngine):
         while self._running:
             await asyncio.sleep(LEASE_S / 3)
             for job_id, held in list(self._running.items()):
-                if held is not None and held.worker.is_alive():
+                if held is None:
+                    continue
+                if is_dead(held.owner):  # what its handler has forked may hold its socket open
+                    with contextlib.suppress(OSError):
+                        held.worker.channel.shutdown(socket.SHUT_RDWR)
+                elif held.worker.is_alive():
                     with contextlib.suppress(ToolError):
                         await self.book.tell(job_id, held.owner, {})
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from failsoft import Runtime, Settings
+from failsoft import Runtime, Settings, Unavailable
 from tests.doors import assemble_server, jobs_of
 from tests.jobs import test_jobs
 from tests.jobs.caller import Caller
@@ -121,6 +121,20 @@ async def test_jobs_are_kept_for_later_while_the_engine_is_down(tmp_path: Path) 
         begun = await caller.data("send", {"name": "a"})
         assert (begun["state"], begun["status"]) == ("working", "waiting for a process")
         assert (await caller.data("cancel_job", {"job_id": begun["job_id"]}))["state"] == "cancelled"
+
+
+async def test_a_worker_of_a_namespace_that_is_missing_ends_before_it_says_that_it_runs_jobs(
+    temporal: TemporalServer,
+) -> None:
+    settings = Settings(fleet_url=temporal.url.replace("/default", "/elsewhere"))
+    jobs = jobs_of(assemble_server([test_jobs.Desk(runtime=Runtime(settings=settings))], name="desk").tools)
+    assert jobs is not None
+    runner, ready = jobs.runner(), asyncio.Event()
+    with pytest.raises(Unavailable) as raised:
+        await jobs.desk.engine.work(runner, 10, 0.0, ready.set)
+    await runner.close()
+    assert "elsewhere" in str(raised.value.operator_hint)
+    assert not ready.is_set()
 
 
 @asynccontextmanager

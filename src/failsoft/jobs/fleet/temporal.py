@@ -16,6 +16,7 @@ from datetime import timedelta
 from typing import Final
 
 from temporalio import activity, workflow
+from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
 from temporalio.common import RetryPolicy, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import ApplicationError, TemporalError
@@ -129,10 +130,10 @@ class TemporalEngine(StoredEngine):
             runner: What runs them in this process or on this machine.
             at_once: How many jobs run at once.
             grace_s: How long those that run may go on, in seconds.
-            on_ready: Called when Temporal has been reached.
+            on_ready: Called when Temporal has been reached and knows the namespace.
 
         Raises:
-            UNAVAILABLE: Temporal cannot be reached.
+            UNAVAILABLE: Temporal cannot be reached, or has no such namespace.
         """
 
         @activity.defn(name=ACTIVITY)
@@ -142,8 +143,17 @@ class TemporalEngine(StoredEngine):
             except ToolError as error:
                 raise ApplicationError(error.message, type=error.code, non_retryable=True) from None
 
+        client = await self._connected()
+        try:
+            await client.workflow_service.describe_namespace(
+                DescribeNamespaceRequest(namespace=self._namespace),
+                retry=True,
+                timeout=timedelta(seconds=_ANSWERS_WITHIN_S),
+            )
+        except RPCError as lost:
+            raise _unavailable(lost) from lost
         worker = Worker(
-            await self._connected(),
+            client,
             task_queue=self.queue,
             workflows=[JobWorkflow],
             activities=[run],
@@ -201,5 +211,6 @@ def workflow_id(job_id: str) -> str:
 
 
 def _unavailable(lost: BaseException) -> Unavailable:
-    hint = f"look at the Temporal server of FAILSOFT_FLEET_URL ({type(lost).__name__})"
+    why = lost.message if isinstance(lost, RPCError) else type(lost).__name__
+    hint = f"look at the Temporal server of FAILSOFT_FLEET_URL ({why})"
     return Unavailable(message="The job engine cannot be reached.", operator_hint=hint, effect="none")

@@ -60,6 +60,16 @@ def test_a_rule_is_silenced_with_a_reason_for_one_tool_or_for_all(run, folder):
     assert run("lint", "library:Mute").code == ExitCode.OK
 
 
+def test_a_silence_for_a_tool_that_the_application_does_not_have_is_named(run, folder):
+    silenced = '"description:hum" = "it hums"\n"title:hmu" = "misspelt"\n'
+    (folder / "pyproject.toml").write_text(
+        f'[tool.failsoft]\napp = "library:Mute"\n[tool.failsoft.silence]\n{silenced}'
+    )
+    ran = run("lint")
+    assert (ran.code, "title:hmu" in ran.err, "description:hum" in ran.err) == (ExitCode.OK, True, False)
+    assert run("lint", "library:Library").err == ""  # the silences are of another application
+
+
 @pytest.mark.parametrize("line", ['"descriptoin" = "it hums"', '"description" = " "', '"description" = true'])
 def test_a_silence_of_no_rule_or_without_a_reason_is_a_configuration_error(run, folder, line):
     (folder / "pyproject.toml").write_text(f"[tool.failsoft.silence]\n{line}\n")

@@ -16,6 +16,8 @@ from failsoft.cli.target import Target, find_silences
 from failsoft.framework.arguments.signature import ParameterWithoutType
 from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.text import printable
+from failsoft.rules import Silences
 from failsoft.rules.lint import LintFinding, description_faults, lint_descriptions, lint_toolbox
 
 if TYPE_CHECKING:
@@ -61,6 +63,8 @@ def lint(
     names, found = target.ask(partial(_remote, strict=strict)) if url is not None else _local(target, strict=strict)
     findings = [finding for finding in found if silences.reason(finding.name, finding.operation) is None]
     silenced = f", {len(found) - len(findings)} silenced" if len(found) > len(findings) else ""
+    if url is None and not toolsets and app is None and names:
+        _say_idle(silences, names)
     screen = Screen()
     if as_json:
         screen.json([{"rule": finding.rule, **dataclasses.asdict(finding)} for finding in findings])
@@ -72,6 +76,13 @@ def lint(
         screen.text(f"No findings{silenced}. Checked: {', '.join(names)}.")
     if findings:
         raise typer.Exit(ExitCode.FAILED)
+
+
+def _say_idle(silences: Silences, names: Sequence[str]) -> None:
+    """Name the silences of tools that the project's application does not have, on standard error."""
+    for rule, tool in silences.reasons:
+        if tool and tool not in names:
+            typer.echo(f'"{rule}:{printable(tool)}" silences nothing: there is no such tool.', err=True)
 
 
 def _local(target: Target, *, strict: bool) -> tuple[Sequence[str], list[LintFinding]]:

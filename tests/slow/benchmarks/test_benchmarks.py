@@ -76,7 +76,7 @@ def test_calls_over_stdio_are_compared_with_the_bare_sdk_server() -> None:
 
 
 def test_each_dimension_of_scale_is_set_against_a_raw_app() -> None:
-    figures = _figures("scale", is_cold=True)
+    figures = _figures("scale")
     names = {name.partition(":")[0] for name in figures}
     assert names >= {"workers", "idle connections", "busy connections", "characters of the result", "tools"}
     assert all(one["value"] > 0 for one in figures.values())

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from failsoft.framework.arguments.json_schema import JsonSchema
-from failsoft.probe.calls import Calls, same, strings
+from failsoft.probe.calls import Calls, Withdrawn, same, strings
 from failsoft.probe.connection import Answer
 from failsoft.probe.faults import Fault
 from failsoft.probe.rating import SAYS_FORMAT, looks_failed, rate
-from failsoft.probe.reader import Reader, accepted_in, names, says_missing
+from failsoft.probe.reader import READ_AT_MOST, Reader, accepted_in, names, says_missing
 from failsoft.probe.samples import Harvest, candidates, values_for
 from failsoft.probe.schemas import ToolInfo
 
@@ -56,10 +56,12 @@ class Bases:
     async def find(self, tools: list[ToolInfo]) -> None:
         """Look for a call of each tool, again where others have returned more by then."""
         for tool in tools:
-            await self._find(tool)
+            with suppress(Withdrawn):
+                await self._find(tool)
         for tool in tools:
             if not self[tool.name].works:
-                await self._find(tool)
+                with suppress(Withdrawn):
+                    await self._find(tool)
             self._judge(tool)
 
     def _judge(self, tool: ToolInfo) -> None:
@@ -68,7 +70,7 @@ class Bases:
         if base.works or base.answer is None or base.answer.kind not in {"result", "error"} or not base.answer.failed:
             return
         fault = Fault("none", tool.name, tool.name, base.arguments, base.arguments, is_declared=False)
-        text = base.answer.text
+        text = base.answer.text[:READ_AT_MOST]
         is_told = any(names(text, name) for name in tool.parameters) or SAYS_FORMAT.search(text) is not None
         is_told = is_told or self._reader.has_advice(fault, text)
         if not is_told and self._reader.read(fault, (tool.name, base.arguments), text) is None:
@@ -109,7 +111,7 @@ class Bases:
 
     def _declared_wrongly(self, fault: Fault, answer: Answer, tool: ToolInfo) -> None:
         """Find what a call that fits the schema is refused for: a parameter that is required without saying so."""
-        if answer.kind in {"crash", "hang"} or _MISSING.search(answer.text) is None:
+        if answer.kind in {"crash", "hang"} or _MISSING.search(answer.text[:READ_AT_MOST]) is None:
             return
         for one in tool.parameters.values():
             if not one.is_required and one.name not in fault.arguments and says_missing(answer.text, one.name):

@@ -17,6 +17,7 @@ from failsoft.framework.text import bounded
 from failsoft.probe.connection import Answer, Connection
 from failsoft.probe.faults import SURROGATE, Fault
 from failsoft.probe.rating import Broken, Known
+from failsoft.probe.reader import READ_AT_MOST
 from failsoft.probe.report import Finding, Report, shown_answer, shown_arguments
 from failsoft.probe.samples import Harvest
 from failsoft.probe.schemas import ToolInfo, tools_in
@@ -73,6 +74,10 @@ class BoundReached(Exception):
     """No more calls may be made."""
 
 
+class Withdrawn(Exception):
+    """The server says no more of a tool that it may be called."""
+
+
 class Calls:
     """Makes the calls of one probe, and keeps what they show.
 
@@ -85,10 +90,12 @@ class Calls:
     def __init__(self, connection: Connection, bounds: Bounds, progress: Callable[[int, str], None]) -> None:
         self._connection, self._bounds, self._progress = connection, bounds, progress
         self._next_at = 0.0
+        self._until = time.monotonic() + bounds.max_seconds
         self._rate = bounds.rate
         self.tools: dict[str, ToolInfo] = {}
         self.allowed: frozenset[str] = frozenset()
         self.called: set[str] = set()
+        self._withdrawn: set[str] = set()
         self.known = Known()
         self.harvest = Harvest()
         self.report = Report("", "", bounds.seed)
@@ -117,7 +124,12 @@ class Calls:
         ]
 
     async def call(self, name: str, arguments: Mapping[str, Any], *, is_unknown: bool = False) -> Answer:
-        """Make a call, within the bounds: of a listed tool that may be called, or of a name that no tool has."""
+        """Make a call, within the bounds: of a listed tool that may be called, or of a name that no tool has.
+
+        Raises:
+            Withdrawn: The tool says no more that it only reads, or is not listed any more.
+        """
+        await self._look_for_changes(name)
         if name not in self.allowed and not (is_unknown and name not in self.tools):
             msg = f"{name} may not be called"
             raise AssertionError(msg)
@@ -136,12 +148,24 @@ class Calls:
 
     async def cancel(self, name: str, arguments: Mapping[str, Any], *, after_s: float) -> bool:
         """Make a call and cancel it; return whether the server answers afterwards."""
+        await self._look_for_changes(name)
         await self._take(name)
         return await self._connection.cancel(name, arguments, after_s=after_s)
 
+    async def _look_for_changes(self, name: str) -> None:
+        """Call no tool any more that the server lists otherwise than when it was chosen."""
+        if self._connection.is_changed:
+            now = {tool.name: tool for tool in tools_in(await self._connection.listed_again())}
+            gone = {one for one in self.allowed if one not in now or self._bounds.refused(now[one])}
+            self.tools |= {one: now[one] for one in gone if one in now}
+            self.allowed -= gone
+            self._withdrawn |= gone | (now.keys() - self.tools.keys())
+        if name in self._withdrawn:
+            raise Withdrawn
+
     async def _take(self, name: str) -> None:
         """Count a call, once it may be made."""
-        if self.report.calls >= self._bounds.max_calls:
+        if self.report.calls >= self._bounds.max_calls or time.monotonic() >= self._until:
             raise BoundReached
         self.report.calls += 1
         self.called.add(name)
@@ -180,7 +204,7 @@ def same(one: Answer, other: Answer) -> bool:
 
 def is_alike(one: Answer, other: Answer) -> bool:
     """Return whether two failures say the same, apart from quoted parts and numbers."""
-    said = [_OWN_PARTS.sub("…", answer.text) for answer in (one, other)]
+    said = [_OWN_PARTS.sub("…", answer.text[:READ_AT_MOST]) for answer in (one, other)]
     return one.failed == other.failed and one.kind == other.kind and said[0] == said[1]
 
 

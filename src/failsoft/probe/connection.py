@@ -28,6 +28,7 @@ _START_S = 60.0
 _MESSAGE_BYTES = 16_000_000
 _PAGES_AT_MOST = 100
 _ALIVE_S = 3.0
+_LEAVE_S = 10.0
 _STARTS_AT_MOST = 100
 
 
@@ -36,7 +37,7 @@ class Answer:
     """What a server answered.
 
     Args:
-        kind: `result`, `error` (of JSON-RPC), `malformed`, `crash` (the connection ended) or `hang`.
+        kind: `result`, `error` (of JSON-RPC), `malformed` (also too large), `crash` (the connection ended) or `hang`.
         text: The text of a result, or the message of an error.
         structured: `structuredContent` of a result, or `data` of an error.
         failed: Whether the caller is told that the call failed.
@@ -79,6 +80,8 @@ class Connection:
         self._starts = 0
         self._mode = "legacy"
         self._starting = asyncio.Lock()
+        self.is_changed = False
+        """Whether the server may list other tools than before: it says so, or was started again."""
         self.name = target.name
         self.version = ""
 
@@ -119,9 +122,15 @@ class Connection:
     async def close(self) -> None:
         """Disconnect, and end the server's process."""
         self._stop.set()
-        task, self._task, self._client = self._task, None, None
-        if task is not None:
-            await asyncio.wait([task], timeout=10)
+        task, self._task = self._task, None
+        is_connected, self._client = self._client is not None, None
+        if task is None:
+            return
+        if not is_connected:  # it waits for the server, and not for `_stop`
+            task.cancel()
+        try:
+            await asyncio.wait([task], timeout=_LEAVE_S)
+        finally:
             task.cancel()
 
     async def call(self, name: str, arguments: Mapping[str, Any], *, within_s: float = math.inf) -> Answer:
@@ -145,8 +154,7 @@ class Connection:
         )
         await asyncio.wait([sent], timeout=after_s)
         sent.cancel()
-        with suppress(asyncio.CancelledError):
-            await sent
+        await asyncio.wait([sent])  # a cancellation of this task stays one
         if await self.is_alive():
             return True
         await self._again()
@@ -165,6 +173,7 @@ class Connection:
             await asyncio.sleep(pause_s)
             with suppress(Unavailable):
                 await self.open(within_s=max(self._timeout_s, _ALIVE_S))
+                self.is_changed = True
                 return
         raise ServerEnded
 
@@ -180,12 +189,32 @@ class Connection:
         """Keep the connection in one task, to which the scopes of the SDK's client belong."""
         about = types.Implementation(name="failsoft-probe", version="1")
         try:
-            async with Client(self._transport(), cache=None, client_info=about, mode=self._mode) as client:
+            async with Client(
+                self._transport(), cache=None, client_info=about, mode=self._mode, message_handler=self._notice
+            ) as client:
                 ready.set_result(client)
                 await stop.wait()
         except BaseException as error:  # noqa: BLE001 - told to the one who waits
             if not ready.done():
                 ready.set_exception(error)
+
+    async def _notice(self, message: object) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            self.is_changed = True
+
+    async def listed_again(self) -> list[Any]:
+        """Return the tools as they are listed now.
+
+        Raises:
+            ServerEnded: It does not list them any more.
+        """
+        self.is_changed = False
+        try:
+            return await self._listed()
+        except ServerEnded:
+            raise
+        except Exception as error:  # whatever the transport raises
+            raise ServerEnded from error
 
     @asynccontextmanager
     async def _transport(self) -> AsyncIterator[tuple[Any, Any]]:
@@ -264,7 +293,8 @@ def _of_error(error: MCPError) -> Answer:
         fault = data[FAULT_KEY]
         is_http = isinstance(fault, Mapping) and fault.get("kind") == "http"
         kind = "error" if is_http else "malformed"
-        return Answer(kind, f"{text} {json.dumps(fault, default=str)}", code=code)
+        size = fault.get("size_bytes", 0) if isinstance(fault, Mapping) else 0  # of one that is too large to be read
+        return Answer(kind, f"{text} {json.dumps(fault, default=str)}", code=code, size=size)
     return Answer("error", text, data, code=code, size=len(text) + len(json.dumps(data, default=str)))
 
 

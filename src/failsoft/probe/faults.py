@@ -86,7 +86,7 @@ def faults_of(
         harvest: What other tools returned.
         seed: Chooses parameters and misspellings.
     """
-    dice = random.Random(f"{seed} {tool.name}")  # noqa: S311 - a report can be made again
+    dice = random.Random(f"{seed} {tool.name}".encode(errors="surrogatepass"))  # noqa: S311 - a report can be made again
     maker = _Maker(tool, base, harvest, dice)
     made = {
         "missing": maker.missing(),

@@ -8,10 +8,11 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from failsoft.probe.bases import Bases
-from failsoft.probe.calls import BoundReached, Bounds, Calls, is_alike, is_of_surrogates, same, strings
+from failsoft.probe.calls import BoundReached, Bounds, Calls, Withdrawn, is_alike, is_of_surrogates, same, strings
 from failsoft.probe.connection import Answer, Connection, ServerEnded
 from failsoft.probe.faults import Fault, faults_of
 from failsoft.probe.rating import looks_failed, rate, unstable
@@ -84,7 +85,8 @@ class Probe:
         for number in range(max(map(len, planned), default=0)):
             for faults in planned:
                 if number < len(faults):
-                    await self._try(faults[number])
+                    with suppress(Withdrawn):
+                        await self._try(faults[number])
 
     async def _try(self, fault: Fault) -> None:
         """Make one faulty call, rate its answer, and repair it as the answer says."""

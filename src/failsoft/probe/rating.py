@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, TypeAlias
 
 import mcp_types as types
@@ -15,7 +15,7 @@ from failsoft.framework.safe.redaction import redact_paths
 from failsoft.framework.safe.secrets import redact_text
 from failsoft.probe.connection import Answer
 from failsoft.probe.faults import Fault
-from failsoft.probe.reader import mentions, names, without_echo
+from failsoft.probe.reader import READ_AT_MOST, mentions, names, without_echo
 from failsoft.probe.schemas import ToolInfo
 
 Broken: TypeAlias = tuple[str, str]
@@ -25,22 +25,27 @@ FAILURE_BYTES_AT_MOST = 10_000
 RESULT_BYTES_AT_MOST = 100_000
 """About 25,000 tokens, where common clients refuse a result."""
 _ARGUMENT = frozenset({"missing", "misspelt", "unexpected", "type", "enum", "range", "format", "length"})
-_READ_AT_MOST = 200_000
+_KNOWN_AT_MOST = 200_000
+_LOOKED_AT = 100
+"""Paths and addresses of an answer that are compared with what the caller knows."""
 _REMARK_AT_MOST = 300
 """Characters of a result that may be a remark on what went wrong; longer ones are data."""
 _TELLING = 4
 """Characters of a text that tell it from others: shorter ones are everywhere."""
 _STACK = re.compile(
-    r"Traceback \(most recent call last\)|^\s*File \"[^\"\n]+\", line \d+"
-    r"|^\s+at .+[(\s](?:file://|node:|/|[A-Z]:\\|[\w./-]+\.(?:js|ts|mjs|cjs|java|kt|cs|rb)).*:\d+"
-    r"|^goroutine \d+ \[|^panic: |thread '[^'\n]*' panicked at|^\s+at [\w.$]+\([\w]+\.java:\d+\)"
-    r"|^\s*from [\w./-]+\.rb:\d+:in|#\d+ /[^\n]+\.php\(\d+\)",
+    r"Traceback \(most recent call last\)|^[ \t]{0,40}File \"[^\"\n]{1,300}\", line \d+"
+    r"|^[ \t]{1,40}at .{1,300}[(\s](?:file://|node:|/|[A-Z]:\\|[\w./-]{1,300}\.(?:js|ts|mjs|cjs|java|kt|cs|rb))"
+    r".{0,300}:\d"
+    r"|^goroutine \d+ \[|^panic: |thread '[^'\n]{0,200}' panicked at"
+    r"|^[ \t]{1,40}at [\w.$]{1,300}\(\w{1,200}\.java:\d+\)"
+    r"|^[ \t]{0,40}from [\w./-]{1,300}\.rb:\d+:in|#\d{1,4} /[^\n]{1,300}\.php\(\d+\)",
     re.MULTILINE,
 )
 _ADDRESS = re.compile(
     r"(?:https?|wss?|postgres(?:ql)?|mysql|redis|amqp|mongodb|grpc)://[^\s'\"`<>)\]}]+"
     r"|(?<![\w.])(?:127\.\d+|10\.\d+|192\.168|172\.(?:1[6-9]|2\d|3[01])|169\.254)\.\d+(?:\.\d+)?(?::\d+)?(?![\w.])"
-    r"|(?<![\w.])(?:localhost|[\w-]+(?:\.[\w-]+)*\.(?:internal|local|lan|corp|svc|cluster\.local|intranet)):?\d*(?!\w)"
+    r"|(?<![\w.-])(?:localhost|[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}"
+    r"\.(?:internal|local|lan|corp|svc|cluster\.local|intranet)):?\d*(?!\w)"
     r"|(?<![\w:.])\[?::1\]?:\d+",
     re.IGNORECASE,
 )
@@ -77,6 +82,7 @@ _SAID_CODE = re.compile(
     r"|\b(?:[Ee]rror|ERROR) ([0-9a-fA-F]{3,12}|[A-Z]+-[\w-]+):"
 )
 _CODE = re.compile(r"(?<![\w-])(?:[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+|E[A-Z]{3,}|[A-Z]{1,4}-?\d{3,5})(?![\w-])")
+_ADDRESS_AT_MOST = 500
 _OWN_ADDRESS = re.compile(r"//errors\.pydantic\.dev/|//json-schema\.org/|//example\.(?:com|org)", re.IGNORECASE)
 
 
@@ -93,7 +99,7 @@ class Known:
     def add(self, text: str) -> None:
         """Take note of a text."""
         if text and text not in self.texts:
-            self.texts.append(text[:_READ_AT_MOST])
+            self.texts.append(text[:_KNOWN_AT_MOST])
 
     def has(self, part: str) -> bool:
         """Return whether the caller knows a part of an answer."""
@@ -138,7 +144,7 @@ def rate(fault: Fault, answer: Answer, tool: ToolInfo, known: Known) -> Iterator
         yield from _explained(fault, answer, tool)
     elif fault.is_declared and fault.kind in _ARGUMENT and not mentions(answer.whole, fault.field):
         yield _accepted(fault)
-    limit = FAILURE_BYTES_AT_MOST if answer.failed else RESULT_BYTES_AT_MOST
+    limit = FAILURE_BYTES_AT_MOST if answer.failed and answer.kind != "malformed" else RESULT_BYTES_AT_MOST
     if answer.size > limit:
         own = fault.field and str(fault.arguments.get(fault.field)) in answer.text and answer.failed
         what = ": it repeats the caller's own argument" if own else ""
@@ -151,7 +157,7 @@ def _asks_for_error(fault: Fault) -> bool:
 
 
 def _protocol(fault: Fault, answer: Answer) -> Iterator[Broken]:
-    if answer.kind == "malformed" and fault.kind != "control":
+    if answer.kind == "malformed" and not answer.size and fault.kind != "control":
         yield "protocol-error", "The answer breaks the protocol, so that a client cannot read it."
     if answer.kind == "error":
         is_unknown = fault.kind == "unknown_tool" and answer.code == types.INVALID_PARAMS
@@ -229,7 +235,7 @@ def _says_effect(answer: Answer, text: str) -> bool:
 def _leaks(fault: Fault, answer: Answer, known: Known) -> Iterator[Broken]:
     inner = object_in(answer.text)
     parts = [*(_texts(inner) if inner else [answer.text]), *_texts(answer.structured)]
-    whole = "\n".join(parts)[:_READ_AT_MOST]  # decoded: an escape of JSON is no path
+    whole = "\n".join(parts)[:READ_AT_MOST]  # decoded: an escape of JSON is no path
     if _STACK.search(whole) is not None:
         yield "leaks-stack", "The answer shows a stack trace of the server."
     sent = [*_texts(fault.arguments)]
@@ -248,7 +254,7 @@ def _foreign_path(text: str, sent: Iterable[str], known: Known) -> str | None:
         return None
     parts = without.split("<path>")
     place = 0
-    for before, after in pairwise(parts):
+    for before, after in islice(pairwise(parts), _LOOKED_AT):
         place = text.find(before, place) + len(before)
         end = text.find(after[:20], place) if after[:20] else len(text)
         path = text[place : end if end > place else len(text)][:300].strip("'\"`")
@@ -276,8 +282,8 @@ def _is_below_known(path: str, known: Known) -> bool:
 
 
 def _foreign_address(text: str, sent: Iterable[str], known: Known) -> str | None:
-    for found in _ADDRESS.finditer(text):
-        address = found[0]
+    for found in islice(_ADDRESS.finditer(text), _LOOKED_AT):
+        address = found[0][:_ADDRESS_AT_MOST]
         is_url = "://" in address
         if _OWN_ADDRESS.search(address) or (is_url and _PRIVATE.search(address) is None):
             continue

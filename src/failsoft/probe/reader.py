@@ -27,7 +27,7 @@ _LISTED = re.compile(
     r"(?:one of|options are|values are|must be|expected|allowed:|accepts)[:\s]+\(?\[?"
     r"((?:[`\"']?[\w./-]+[`\"']?(?:, or |, | or |\|)){1,20}[`\"']?[\w/-]+[`\"']?)"
 )
-_ECHO = re.compile(r"input_value=(?:\{[^\n]*?\}|\[[^\n]*?\])(?=, input_type)")
+_ECHO = re.compile(r"input_value=(?:\{[^\n]{0,1000}?\}|\[[^\n]{0,1000}?\])(?=, input_type)")
 _PROSE = re.compile(
     r"(?:a|an|and|as|at|by|data|for|from|id|if|in|input|is|it|key|limit|list|name|no|not|of|on|or|out|path|query|required|"
     r"string|tag|text|time|title|to|tool|type|url|use|user|values?|with|word)"
@@ -45,6 +45,8 @@ _WAIT = re.compile(
 """What else a text may say to do: wait, or who has to act."""
 _STEP_KEYS = ("next_step", "nextStep", "next", "suggested_call", "try")
 _TREE_DEPTH = 3
+READ_AT_MOST = 50_000
+"""Characters of a text that are read: more would be dropped by a client, and every pattern takes its time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,7 @@ class Reader:
 
     def after_look(self, fault: Fault, text: str) -> Advised | None:
         """Return the meant call if what a tool returned has what was wrong in the call that failed."""
+        text = text[: READ_AT_MOST * 4]
         wanted = str(fault.meant.get(fault.field, fault.tool if fault.kind == "unknown_tool" else ""))
         if wanted and (mentions(text, wanted) or mentions(text, wanted.rsplit("/", 1)[-1])):
             return Advised("named", fault.tool, fault.meant)
@@ -103,6 +106,7 @@ class Reader:
     def has_advice(self, fault: Fault, text: str) -> bool:
         """Return whether a text says what else to do: a tool to call, also one that this reader may not, or a wait."""
         others = (name for name in self._tools if name != fault.tool)
+        text = text[:READ_AT_MOST]
         return _WAIT.search(text) is not None or any(mentions(text, name) for name in others)
 
     def _step(self, text: str) -> Advised | None:
@@ -111,6 +115,7 @@ class Reader:
     @staticmethod
     def steps(text: str) -> Iterator[Advised]:
         """Yield the calls that a text writes out, of whatever tools."""
+        text = text[:READ_AT_MOST]
         for found in _STEP.finditer(text):
             arguments = _object_at(text, found.end())
             if arguments is not None:
@@ -177,7 +182,7 @@ class Reader:
 
 def accepted_in(text: str) -> list[str]:
     """Return the values that a refusal lists as accepted."""
-    found = _LISTED.search(text)
+    found = _LISTED.search(text[:READ_AT_MOST])
     return (
         []
         if found is None
@@ -187,6 +192,7 @@ def accepted_in(text: str) -> list[str]:
 
 def without_echo(text: str, arguments: Mapping[str, Any]) -> str:
     """Return the text without the whole arguments, which some servers repeat: they name every parameter."""
+    text = text[:READ_AT_MOST]
     for echo in (
         json.dumps(arguments, ensure_ascii=False),
         json.dumps(arguments, ensure_ascii=False, separators=(",", ":")),
@@ -200,9 +206,9 @@ def without_echo(text: str, arguments: Mapping[str, Any]) -> str:
 
 def names(text: str, name: str) -> bool:
     """Return whether a text names a parameter; words of English only where they are set apart."""
-    escaped = re.escape(name)
+    escaped, text = re.escape(name), text[:READ_AT_MOST]
     apart = rf"[`\"'\[<(]{escaped}[`\"'\])>:,=.\[]|(?<![\w.-]){escaped}:"
-    apart += rf"|(?:^|\n)\s*[-*•]?\s*{escaped}(?:\s*$|\s*\n|[:.,]|\s*\()"
+    apart += rf"|(?:^|\n)[ \t]{{0,20}}[-*•]?[ \t]{{0,20}}{escaped}(?:\s{{0,20}}$|\s{{0,20}}\n|[:.,]|\s{{0,20}}\()"
     if re.search(apart, text):
         return True
     noun = (
@@ -217,7 +223,7 @@ def names(text: str, name: str) -> bool:
 
 def says_missing(text: str, name: str) -> bool:
     """Return whether a text says that a parameter is missing."""
-    escaped = re.escape(name)
+    escaped, text = re.escape(name), text[:READ_AT_MOST]
     after = rf"(?<![\w-]){escaped}[`\"']?:? (?:is |was |field )?(?:missing|required|undefined)"
     before = rf"(?:missing|required|[Ff]ield required)(?: \w+){{0,3}}:? [`\"'\[]*{escaped}(?![\w-])"
     return re.search(f"{after}|{before}", text, re.IGNORECASE) is not None
@@ -229,7 +235,7 @@ def mentions(text: str, word: str) -> bool:
 
 
 def _says_unexpected(text: str, name: str) -> bool:
-    return _UNKNOWN.search(text) is not None and mentions(text, name)
+    return _UNKNOWN.search(text[:READ_AT_MOST]) is not None and mentions(text, name)
 
 
 def _object_at(text: str, place: int) -> Mapping[str, Any] | None:

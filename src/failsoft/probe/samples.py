@@ -65,7 +65,7 @@ class Harvest:
         if tree is None:
             try:
                 tree = json.loads(answer.text) if len(answer.text) <= _TEXT_AT_MOST * 10 else None
-            except ValueError:
+            except (ValueError, RecursionError):
                 tree = None
         self._walk(tree, tool)
         if tree is None or isinstance(tree, str) or "\n" in text:
@@ -118,7 +118,8 @@ class Harvest:
         """Keep the paths of a text, and the lines that may be entries of the folder that was asked for."""
         found = [*dict.fromkeys(match[1] for match in _ABSOLUTE.finditer(text))][:_KEPT_A_KEY]
         folder = next((one for one in arguments.values() if isinstance(one, str) and one.startswith("/")), None)
-        entries = [match[1] for line in text.splitlines() if (match := _FILE_LINE.match(line))]
+        lines = (line for line in text.splitlines() if len(line) <= _LONGEST)
+        entries = [match[1] for line in lines if (match := _FILE_LINE.match(line))]
         if folder is not None:
             files = sorted(entries, key=lambda entry: "." not in entry)
             found += [f"{folder.rstrip('/')}/{entry}" for entry in files[:4] if not entry.startswith("/")]

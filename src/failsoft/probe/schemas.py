@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 _DEPTH = 4
 _READ_AT_MOST = 2_000
+_LARGEST = 10**18
+"""Numbers of a schema beyond it, and those that are none, are not looked at."""
 _EXAMPLE = re.compile(
     r"(?:e\.g\.,?|for example,?|such as|[Ee]xamples?:|like)\s*[(:]?\s*"
     r"(?:`([^`]{1,80})`|\"([^\"]{1,80})\"|'([^']{1,80})')"
@@ -127,7 +129,7 @@ def _tool(raw: Mapping[str, Any]) -> ToolInfo:
 
 def resolved(schema: Any, root: Mapping[str, Any], depth: int = 0) -> Mapping[str, Any]:
     """Return a schema without its outermost references, and with the first alternative that is not null."""
-    found = _mapping(schema)
+    found = _sound(_mapping(schema))
     if depth > _DEPTH:
         return found
     reference = found.get("$ref")
@@ -151,6 +153,31 @@ def properties_of(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any, bool]]:
     required = schema.get("required")
     for name, part in _mapping(schema.get("properties")).items():
         yield name, part, isinstance(required, list) and name in required
+
+
+def _sound(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a schema without keywords whose value is none that they may have."""
+    is_whole = all(fits(schema[key]) for key, fits in _VALUES.items() if key in schema)
+    return schema if is_whole else {key: one for key, one in schema.items() if key not in _VALUES or _VALUES[key](one)}
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in {int, float} and abs(value) <= _LARGEST
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= _LARGEST
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+_VALUES: Mapping[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _is_number),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _is_count),
+    **dict.fromkeys(("anyOf", "oneOf", "allOf", "enum", "examples", "required"), _is_list),
+}
 
 
 def _not_null(options: list[Any]) -> Iterator[Any]:

@@ -230,6 +230,7 @@ REFUSED = {
     "name": (add, {"name": "other"}),
     "title": (add, {"title": "Other"}),
     "effects=True": (add, {"effects": True}),
+    "a job needs get_job": (add, {"job": True}),
     "input_schema": (add, {"input_schema": {"type": "object", "properties": {"a": {"type": "integer"}}}}),
     "'call' needs a CallContext": (with_context, {}),
     "Alias, Fault and Reference": (with_alias, {}),

@@ -220,6 +220,10 @@ def check_below_server(declaration: SoftOperation) -> None:
         elif context is not None or declaration.effects:
             wanted = f"the parameter '{context}'" if context is not None else "effects=True"
             problem = f"{wanted} needs a CallContext, which only a toolset passes: serve its module with failsoft"
+        elif declaration.job:
+            problem = (
+                "a job needs get_job beside it, which only a server of failsoft has: serve its module with failsoft"
+            )
         elif marked:
             problem = f"only a toolset knows Alias, Fault and Reference, which '{marked[0]}' has: serve its module"
         if problem:

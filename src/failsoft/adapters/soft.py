@@ -53,7 +53,7 @@ def soft(
         function: The function, if used without arguments.
         input_schema: A JSON Schema for a function that takes `**arguments`; only in a toolset.
         **options: The others of `@operation`. A server's own decorator sets `name` and `title`; `effects` needs a
-            `CallContext`, which only a toolset passes.
+            `CallContext` and `job` a server of failsoft, which only a toolset has.
 
     Raises:
         TypeError: It is no function, stands above the decorator of a server, or an option is not usable.

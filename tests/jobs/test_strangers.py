@@ -144,3 +144,13 @@ async def test_a_job_that_has_outlived_its_processes_says_what_may_have_been_cha
         answer = structured_of_job(await jobs.desk.engine.result(job.id))
     assert ended.state == "failed"
     assert (answer["error"]["code"], answer["error"]["effect"]) == ("JOB_PROCESS_LOST", effect)
+
+
+async def test_the_largest_response_of_a_job_can_be_got() -> None:
+    async with post(max_response_bytes=20_000) as caller:
+        for length in range(9_950, 7_000, -50):  # the text and the structured content have it
+            job_id = (await caller.data("print_label", {"length": length}))["job_id"]
+            job = await caller.ended(job_id)
+            if job["state"] == "completed":
+                break
+        assert len(job["result"]["data"]) == length

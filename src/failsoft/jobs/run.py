@@ -30,6 +30,8 @@ HEARTBEAT_S: Final = 1.0
 """How often a runner reports, in seconds: a cancellation by another process is seen within that time."""
 _NEWS_EVERY_S: Final = 0.2
 _STATUS_AT_MOST = 300
+_HANDLE_BYTES = 5_000
+"""What `get_job` may add to the response of a job, in bytes: twice its handle, with a status of the longest."""
 _CANCELLED = "cancelled; nothing was changed"
 _STORE_PAUSES_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
 """How long a call waits that has failed because the store is lost, in seconds, before it is made again."""
@@ -112,6 +114,7 @@ class _Run:
         self._told_at = -math.inf
         self._is_cancelled = self._is_lost = self._is_past_mark = False
         self._wake = wake
+        limit = bound.settings.max_response_bytes
         self._scope = CallScope(
             request_id=job.request_id or None,
             traceparent=job.traceparent,
@@ -119,7 +122,7 @@ class _Run:
             meta=_meta_of(job, bound),
             report_progress=self._progress,
             toolbox=toolbox,
-            max_response_bytes=bound.settings.max_response_bytes,
+            max_response_bytes=max(limit // 2, limit - _HANDLE_BYTES),
             sends_key=bool(job.key) or bound.chain.recovery.derives_keys,
             consent=job.consent,
         )

@@ -106,3 +106,11 @@ async def test_a_job_outlives_its_server_and_the_next_one_has_its_answer() -> No
         may_end()
         assert (await caller.ended(begun["job_id"]))["state"] == "completed"
         assert await pid_of("long") == pid
+
+
+def test_a_program_that_serves_when_it_is_imported_starts_no_processes_without_end() -> None:
+    server = fork_server_module.ForkServer("tests.jobs.works:serve_again", {})
+    server.reap(server.fork())
+    server.close()
+    assert ["__main__" in line for line in noted("refused")] == [True]
+    assert noted("begun") == []

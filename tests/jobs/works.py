@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from failsoft import NOT_DONE, BaseTool, CallContext, operation
+from tests.doors import fork_server_module
 
 
 def note(name: str, text: str) -> None:
@@ -28,6 +29,16 @@ def may_end(*, is_so: bool = True) -> None:
         Path("go").touch()
     else:
         Path("go").unlink()
+
+
+def serve_again() -> None:
+    """Do what a program does that serves when it is imported."""
+    server = fork_server_module.ForkServer("tests.jobs.works:note", {"name": "begun", "text": "again"})
+    try:
+        server.fork()
+    except OSError as refused:
+        note("refused", str(refused))
+    server.close()
 
 
 def _outlive() -> None:

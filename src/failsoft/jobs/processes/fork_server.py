@@ -42,6 +42,8 @@ _REQUEST: Final = struct.Struct("<cq")
 _PR_SET_PDEATHSIG: Final = 1
 _LEAVING_S: Final = 0.5
 """How long a fork server that outlives this process may take to end if none of its workers has a task, in seconds."""
+_is_fork_server = False
+"""Whether this process is one, or was forked from one that is still loading what its workers need."""
 _left: list[subprocess.Popen[bytes]] = []
 """Fork servers that were left with tasks."""
 
@@ -100,7 +102,8 @@ class ForkServer:
         """Return a new worker.
 
         Raises:
-            OSError: The system cannot start a process.
+            OSError: The system cannot start a process, or this process is itself a fork server: the program that it has
+                imported begins to serve when it is imported.
             EOFError: The fork server ends as soon as it is started.
         """
         with self._lock:
@@ -165,6 +168,9 @@ class ForkServer:
         return Worker(pid, ours, self.generation)
 
     def _start(self) -> None:
+        if _is_fork_server:  # or each of them would start another
+            msg = 'a program that serves when it is imported: put that under `if __name__ == "__main__":`'
+            raise OSError(msg)
         self._end()
         ours, theirs = socket.socketpair()
         given = {"path": sys.path, "control_fd": theirs.fileno(), **self._options}
@@ -208,6 +214,8 @@ def _ask(control: socket.socket, request: bytes, pid: int = 0, *, passed: int | 
 
 def main(control_fd: int, load: str, given: Mapping[str, Any], memory_bytes: int, *, outlives: bool) -> None:
     """Load what workers need, then fork one for each request, until the server is gone."""
+    global _is_fork_server  # noqa: PLW0603 - a process is one or is none
+    _is_fork_server = True
     for number in (signal.SIGINT, signal.SIGTERM):  # they reach the whole group, and the server may have calls to end
         signal.signal(number, signal.SIG_IGN)
     control = socket.socket(fileno=control_fd)

@@ -77,7 +77,7 @@ class Processes:
                     await threads.run(lambda: self._fork(1))
                 except (OSError, EOFError) as error:
                     message = "No process for the computation can be started."
-                    raise Unavailable(message=message, effect="none") from error
+                    raise Unavailable(message=message, effect="none", operator_hint=str(error)) from error
                 continue
             if worker.is_alive() and not (is_fresh and worker.tasks):
                 return worker

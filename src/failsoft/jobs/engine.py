@@ -196,6 +196,9 @@ class JobBook:
         Raises:
             QUOTA_EXHAUSTED: The quota has no space for the answer; the job has not ended.
         """
+        known = await self.read(job.id)
+        if known is None or known.owner != owner or known.has_ended:  # the answer is another runner's by now
+            return None
         if result is not None and is_free:
             await self.records.change(answered, RESULT_PREFIX + job.id, dict(result), self.keep_s, is_free=True)
         elif result is not None:

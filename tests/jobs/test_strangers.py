@@ -13,7 +13,7 @@ import pytest
 from mcp import Client
 
 from failsoft import BaseTool, CallContext, Runtime, Settings, mcp_server, operation
-from tests.doors import FORMATS, Job, assemble_server, jobs_of, new_id, structured_of_job
+from tests.doors import FORMATS, Job, assemble_server, jobs_of, new_job_id, structured_of_job
 from tests.jobs.caller import Caller
 
 pytestmark = pytest.mark.anyio
@@ -137,7 +137,9 @@ async def test_a_job_that_has_outlived_its_processes_says_what_may_have_been_cha
     assembly = assemble_server([Post(runtime=Runtime(settings=Settings()))])
     jobs = jobs_of(assembly.tools)
     async with assembly.lifecycle.running():
-        job = Job(id=new_id(None), operation=tool, arguments='{"length": 1}', is_anonymous=True, owner="gone", deaths=2)
+        job = Job(
+            id=new_job_id(None), operation=tool, arguments='{"length": 1}', is_anonymous=True, owner="gone", deaths=2
+        )
         await jobs.book.open(job)
         await jobs.desk.engine.start(job.id)
         ended = await jobs.desk.engine.attach(job.id, 20.0)

@@ -24,6 +24,7 @@ from tests.programs.nginx import HOST, serving_page
 from tests.programs.redis import RedisServer
 from tests.server.http.process.ledger import AT_ONCE, Serving, Supervised, assert_done_once, call, write_twice
 from tests.server.processes import BOUND_S
+from tests.zygote import program_of
 
 WRITES = int(os.environ.get("SOAK_WRITES", "100"))
 CALLS = int(os.environ.get("SOAK_CALLS", "300"))
@@ -35,7 +36,7 @@ SETTINGS = {"FAILSOFT_SHUTDOWN_GRACE_S": "20", "FAILSOFT_ALLOWED_HOSTS": HOST, "
 
 
 class Cold(Serving):
-    """A server whose process is looked at and signalled by its id."""
+    """A server that starts as one of a user does."""
 
     python = sys.executable
 
@@ -43,13 +44,12 @@ class Cold(Serving):
 class Killable(Supervised):
     """Both workers can be killed, and the server with its workers."""
 
-    kind = Cold
-
     def kill_all(self) -> None:
         """Kill the server and then its workers, and start it again."""
         process = self.servers[-1].process
-        listed = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        process.kill()
+        program = program_of(process.pid)
+        listed = Path(f"/proc/{program}/task/{program}/children").read_text().split()
+        os.kill(program, signal.SIGKILL)
         process.wait(BOUND_S)
         for worker in listed:
             with suppress(ProcessLookupError):

@@ -27,12 +27,13 @@ from tests.laws.adopting.failing_ways import RAISED, REPORTED, RESULTS, VALUES
 from tests.laws.adopting.own_servers import fastmcp_server, sdk_server
 from tests.laws.adopting.planted_secrets import LEAKS, WAYS
 from tests.proxy.conftest import proxy_parameters
+from tests.zygote import PYTHON
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("transports")]
 
 ROOT = str(Path(__file__).parents[2])
 SERVE = f"import sys; sys.path.insert(0, {ROOT!r}); from tests.laws.adopting.own_servers import serve; serve()"
-UPSTREAM = ["sh", "-c", 'exec "$0" -c "$1" 2>/dev/null', sys.executable, SERVE]
+UPSTREAM = ["sh", "-c", 'exec "$0" -c "$1" 2>/dev/null', PYTHON, SERVE]
 TOOLS = {
     "reports": [f"reports_{name}" for name in REPORTED],
     "raises": [f"raises_{name}" for name in RAISED],

@@ -130,7 +130,9 @@ def test_axe_finds_nothing_and_the_page_fits_at_every_width_in_both_schemes(
 def test_a_failing_call_shows_without_a_reload_and_the_headline_says_what_to_do(
     tab: Any, server: Served, shop: Any
 ) -> None:
+    tab.add_init_script("const began = Date.now; Date.now = () => began() + 3_600_000")  # another clock than the server's
     enter(tab, server.url)
+    assert "read_page crashes" in tab.inner_text("#headline")
     sentence = tab.locator("#headline .sentence")
     assert "warehouse is down since" in sentence.inner_text()
     assert "of calls failed in the last 5 minutes" in sentence.inner_text()
@@ -229,10 +231,34 @@ def test_a_tool_that_reads_is_tried_and_the_text_of_the_model_is_shown(tab: Any,
     panel.locator("pre", has_text="It was a dark and stormy night.").first.wait_for()
 
 
-def test_the_page_says_that_its_server_drains(tab: Any) -> None:
+def test_a_tool_that_writes_now_is_not_tried(tab: Any, server: Served) -> None:
+    sent: list[str] = []
+    tab.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    tab.route("**/page/catalogue", _as_if_all_read)
+    enter(tab, server.url)
+    panel = tab.locator("#try")
+    panel.get_by_label("Tool").select_option("order_book")
+    panel.get_by_role("button", name="Call it").click()
+    panel.locator("pre", has_text="does not only read").wait_for()
+    assert sent == []
+
+
+def _as_if_all_read(route: Any) -> None:
+    """Answer with the catalogue of a server whose tools all read."""
+    answer = route.fetch()
+    found = answer.json()
+    for tool in found["tools"]:
+        tool["read_only"] = True
+    route.fulfill(response=answer, json=found)
+
+
+def test_the_page_says_that_its_server_drains_and_is_gone(tab: Any) -> None:
     app = asgi_app(bookshop(), name="bookshop")
     with served(app) as server:
         tab.goto(server.url)
         tab.locator("#headline", has_text="Nothing is wrong").wait_for()
         app.state.assembly.lifecycle.drain()
         tab.locator("#live[data-state=draining]").wait_for()
+        tab.locator("#headline", has_text="The server is draining").wait_for()
+    tab.locator("#headline", has_text="The server cannot be reached since").wait_for()
+    assert "as it was then" in tab.inner_text("#headline .sentence")

@@ -10,6 +10,7 @@ const ENVELOPE = {
   "io.modelcontextprotocol/clientInfo": { name: "failsoft page", version: "1" },
 };
 const CODES_LISTED = 40;
+const TOOLS_LISTED = 40;
 
 /** The catalogue of tools and codes. */
 export class Catalogue {
@@ -18,9 +19,10 @@ export class Catalogue {
     this.tools = h("ul", { class: "tools", "aria-label": "Tools" });
     this.codes = h("ul", { class: "codes", "aria-label": "Error codes" });
     this.more = h("p", { class: "under" });
+    this.moreTools = h("p", { class: "under" });
     this.element = panel(
       "catalogue", "Catalogue",
-      h("div", { class: "columns" }, h("div", null, h("h3", null, "Tools"), this.tools), h("div", null, h("h3", null, "Error codes"), this.codes, this.more)),
+      h("div", { class: "columns" }, h("div", null, h("h3", null, "Tools"), this.tools, this.moreTools), h("div", null, h("h3", null, "Error codes"), this.codes, this.more)),
     );
     this.element.firstChild.append(this.search);
     this.tryIt = new TryIt();
@@ -40,8 +42,12 @@ export class Catalogue {
     this.tryIt.offer(readers);
   }
 
-  /** Take how often each code has occurred here. */
-  update({ errors }) {
+  /** Take how often each code has occurred here, and load the tools anew if they are others. */
+  update({ errors, operations }) {
+    const known = operations.map((one) => `${one.tool} ${one.operation} ${one.read_only}`).sort().join("\n");
+    if (this.known !== undefined && this.known !== known) this.load();
+    this.known = known;
+    this.tryIt.reads = new Set(operations.filter((one) => one.read_only).map((one) => one.operation));
     const counts = new Map();
     for (const { code, count: number } of errors) counts.set(code, (counts.get(code) ?? 0) + number);
     const isNew = [...counts.keys()].some((code) => !this.counts.has(code));
@@ -55,7 +61,8 @@ export class Catalogue {
     const tools = this.found.tools.filter((one) => fits(one.tool, one.operation, one.description));
     const seen = ({ code }) => (this.counts.has(code) ? 1 : 0);
     const codes = this.found.codes.filter((one) => fits(one.code, one.category, one.summary)).sort((one, other) => seen(other) - seen(one));
-    this.tools.replaceChildren(...tools.map((one) => this.tool(one)));
+    this.tools.replaceChildren(...tools.slice(0, TOOLS_LISTED).map((one) => this.tool(one)));
+    setText(this.moreTools, tools.length > TOOLS_LISTED ? `and ${tools.length - TOOLS_LISTED} more: search for them` : "");
     const shown = codes.slice(0, CODES_LISTED).map(({ code, summary }) => h("li", null, h("button", { type: "button", class: "code", onclick: () => this.open(code) }, h("code", null, code)), this.counts.has(code) && h("span", { class: "badge", "data-tone": "note" }, "seen here"), h("span", { class: "said" }, summary)));
     this.codes.replaceChildren(...shown);
     setText(this.more, codes.length > CODES_LISTED ? `and ${codes.length - CODES_LISTED} more: search for them` : "");
@@ -129,6 +136,7 @@ class TryIt {
     const answer = h("div", { class: "answer", "aria-live": "polite" }, h("h3", null, "What the model reads"), this.read, h("h3", null, "The answer as data"), this.data);
     this.element = panel("try", "Try a tool that reads", h("div", { class: "columns" }, this.form, answer));
     this.tools = [];
+    this.reads = new Set();
   }
 
   offer(tools) {
@@ -147,6 +155,10 @@ class TryIt {
   async call(event) {
     event.preventDefault();
     const name = this.choice.value;
+    if (!this.reads.has(name)) {
+      setText(this.read, "This tool does not only read any more.");
+      return;
+    }
     const given = this.inputs.map((field) => [field.name, field.value()]).filter(([, value]) => value !== undefined);
     const params = { name, arguments: Object.fromEntries(given), _meta: ENVELOPE };
     setText(this.read, "…");

@@ -1,5 +1,11 @@
 // Elements and tables. Every text is set as text, never parsed as markup.
 
+/** What would change how the text around it is read: controls of direction, and others that show as nothing. */
+const UNSEEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+
+/** Return a text with a sign in place of each control character. */
+export const plain = (text) => String(text ?? "").replace(UNSEEN, "\ufffd");
+
 /** Return an element with attributes, listeners (`onclick`) and children; null children are left out. */
 export function h(tag, attributes, ...children) {
   const element = document.createElement(tag);
@@ -8,13 +14,13 @@ export function h(tag, attributes, ...children) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false).map((child) => (child instanceof Node ? child : plain(child))));
   return element;
 }
 
 /** Set the text of an element, unless it is there already. */
 export function setText(element, text) {
-  const value = String(text ?? "");
+  const value = plain(text);
   const only = element.childNodes.length === 1 ? element.firstChild : null;
   if (only?.nodeType === Node.TEXT_NODE ? only.data === value : value === "" && !element.firstChild) return;
   element.textContent = value;
@@ -42,19 +48,33 @@ export class Table {
    * @param columns `{title, text(item), tone?(item), hint?(item), kind?, make?(item)}`: `kind` is a class of the cells,
    *   `make` returns an element that is made once for a row and may have its own `update(item)`.
    * @param empty What is shown in place of a table without rows.
+   * @param limit How many rows are shown until all are asked for.
    */
-  constructor(label, columns, empty) {
+  constructor(label, columns, empty, limit = Infinity) {
+    this.limit = limit;
+    this.isLong = false;
     this.columns = columns;
     this.rows = new Map();
     this.body = h("tbody");
     this.empty = h("p", { class: "empty" }, empty);
     const heads = columns.map(({ title, kind }) => h("th", { scope: "col", class: kind }, title));
     this.table = h("table", { "aria-label": label, hidden: true }, h("thead", null, h("tr", null, ...heads)), this.body);
-    this.element = h("div", { class: "table" }, this.empty, this.table);
+    this.more = h("button", { type: "button", class: "quiet", hidden: true, onclick: () => this.toggle() });
+    this.element = h("div", null, h("div", { class: "table" }, this.empty, this.table), this.more);
+  }
+
+  toggle() {
+    this.isLong = !this.isLong;
+    this.update(this.all, this.key);
   }
 
   /** Show these items in this order; `key` tells them apart. */
-  update(items, key) {
+  update(all, key) {
+    [this.all, this.key] = [all, key];
+    const items = this.isLong ? all : all.slice(0, this.limit);
+    this.more.hidden = all.length <= this.limit;
+    setText(this.more, this.isLong ? `Show the first ${this.limit}` : `Show all ${all.length}`);
+    setAttribute(this.more, "aria-expanded", this.isLong);
     const gone = new Set(this.rows.keys());
     let place = this.body.firstChild;
     for (const item of items) {

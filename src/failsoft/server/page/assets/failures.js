@@ -6,6 +6,7 @@ import { ask } from "./feed.js";
 
 const TONES = { error: "bad", rejected: "warn", degraded: "warn", recovered: "blue", replayed: "note" };
 const CALLS_LISTED = 8;
+const FIRST_ROWS = 40;
 
 /** Return equal failures as one item each, the newest first. */
 export function groups(recent) {
@@ -33,7 +34,7 @@ export class Failures {
       { title: "Error id", kind: "wide id", text: ({ latest }) => latest.error_id || "–" },
       { title: "Fingerprint", kind: "wide id", text: ({ latest }) => latest.fingerprint },
     ];
-    this.table = new Table("Failures and recoveries", columns, "No call has failed or was recovered.");
+    this.table = new Table("Failures and recoveries", columns, "No call has failed or was recovered.", FIRST_ROWS);
     this.only = h(
       "select", { "aria-label": "Show", onchange: () => this.render() },
       h("option", { value: "" }, "failures and recoveries"), h("option", { value: "failed" }, "failures"),

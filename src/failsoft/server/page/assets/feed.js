@@ -1,5 +1,7 @@
 // The status of the server, followed by server-sent events. The token is held in memory alone, and sent as a header.
 
+import { setClock } from "./format.js";
+
 const FIRST_PAUSE_MS = 1000;
 const LAST_PAUSE_MS = 15_000;
 const SILENCE_MS = 15_000;
@@ -42,14 +44,15 @@ export class Feed {
     const run = ++this.run;
     this.abort?.abort();
     while (run === this.run) {
+      let next = "reconnecting";
       try {
-        await this.follow(run);
-        if (this.state === "live") continue; // It ended as it should after a minute.
+        next = await this.follow(run);
+        if (next === "live") continue; // It ended as it should after a minute.
       } catch {
         // The server is not there, or the stream broke: it is tried again.
       }
       if (run !== this.run || this.isLocked) return;
-      if (this.state !== "draining") this.tell("reconnecting");
+      this.tell(next);
       await new Promise((done) => setTimeout(done, this.pauseMs));
       this.pauseMs = Math.min(2 * this.pauseMs, LAST_PAUSE_MS);
     }
@@ -66,27 +69,32 @@ export class Feed {
     this.listeners.onState(state);
   }
 
+  /** Follow one stream; return the state in which that leaves the page: `live` if events came until it ended. */
   async follow(run) {
     const abort = (this.abort = new AbortController());
     const answer = await ask("events", { signal: abort.signal, headers: { Accept: "text/event-stream" } });
     if (answer.status === 401 || answer.status === 403) return this.lock();
     if (answer.status === 503) {
       const body = await answer.json().catch(() => ({}));
-      if (body.status === "draining") this.tell("draining");
+      if (body.status === "draining") return "draining";
     }
     if (!answer.ok) throw new Error(`status ${answer.status}`);
     this.isLocked = false;
+    setClock(answer.headers.get("date"));
+    let left = "reconnecting";
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     let silence = 0;
     while (run === this.run) {
       silence = setTimeout(() => abort.abort(), SILENCE_MS);
       const { done, value } = await reader.read().finally(() => clearTimeout(silence));
-      if (done) return;
+      if (done) return left;
       const events = (rest + value).split("\n\n");
       rest = events.pop();
       for (const event of events) this.take(event);
+      if (events.length) left = this.state;
     }
+    return left;
   }
 
   async lock() {
@@ -101,7 +109,10 @@ export class Feed {
     const name = event.slice("event: ".length, end);
     const data = JSON.parse(event.slice(end + "\ndata: ".length));
     if (name === "history") return this.listeners.onHistory(data);
-    if (name === "end") return this.tell("draining");
+    if (name === "end") {
+      if (this.status) this.listeners.onStatus((this.status = { ...this.status, ...data }));
+      return this.tell("draining");
+    }
     this.status = name === "change" ? changed(this.status, data) : data;
     this.pauseMs = FIRST_PAUSE_MS;
     if (this.state !== "live") this.tell("live");

@@ -1,5 +1,6 @@
 // Numbers and times as people read them.
 
+const CLOCK_TOLERANCE_MS = 3000;
 const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const time = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const minute = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
@@ -37,7 +38,17 @@ export function span(seconds) {
   return seconds < 129_600 ? `${(seconds / 3600).toFixed(1)} h` : `${Math.round(seconds / 86_400)} d`;
 }
 
-export const secondsSince = (iso) => (Date.now() - Date.parse(iso)) / 1000;
+let aheadMs = 0;
+
+/** Take the time of the server from a header of HTTP, if the clock of this machine differs from it. */
+export function setClock(date) {
+  const difference = Date.parse(date) - Date.now();
+  aheadMs = Math.abs(difference) > CLOCK_TOLERANCE_MS ? difference : 0;
+}
+
+/** Return the time of the server, in milliseconds. */
+export const now = () => Date.now() + aheadMs;
+export const secondsSince = (iso) => (now() - Date.parse(iso)) / 1000;
 export const clock = (iso) => (iso ? time.format(new Date(iso)) : "–");
 
 /** Return a time of the day, and how long ago that is. */

@@ -1,11 +1,12 @@
 // What is wrong, since when, whether callers suffer, and what to do: one sentence, and the findings behind it.
 
-import { h, setAttribute, setText } from "./dom.js";
+import { h, plain, setAttribute, setText } from "./dom.js";
 import { clock, plural, secondsSince, share, since } from "./format.js";
 
 const RECENT_S = 300;
 const LATE_S = 1;
 const BURNS_FAST = 14.4;
+const OTHERS_LISTED = 6;
 
 /** Categories of failures that count against the objective. */
 export const FAULTS = new Set([
@@ -23,15 +24,24 @@ const STORE = {
  *
  * @param status The status of the server.
  * @param failingSince When calls began to fail more often than permitted, or null.
+ * @param lostSince When the server was reached last, or null.
  */
-export function findings(status, failingSince) {
+export function findings(status, failingSince, lostSince) {
   const found = [
-    ...ofThePhase(status), ...ofTheStore(status), ...ofTheAudit(status), ...ofDependencies(status, failingSince),
-    ...ofDefects(status), ...ofCalls(status, failingSince), ...ofWorkers(status), ...ofTheReload(status),
+    ...ofTheConnection(lostSince), ...ofThePhase(status), ...ofTheStore(status), ...ofTheAudit(status),
+    ...ofDependencies(status, failingSince), ...ofDefects(status), ...ofCalls(status, failingSince), ...ofWorkers(status), ...ofTheReload(status),
     ...ofRecoveries(status), ...ofPauses(status),
   ];
   const order = ["bad", "warn", "note"];
   return found.sort((one, other) => order.indexOf(one.tone) - order.indexOf(other.tone));
+}
+
+function* ofTheConnection(lostSince) {
+  if (!lostSince) return;
+  yield {
+    key: "lost", tone: "bad", what: "The server cannot be reached", since: lostSince, callers: "everything here is as it was then",
+    todo: "see whether its process runs, and whether the network lets you through",
+  };
 }
 
 function* ofThePhase({ phase }) {
@@ -178,15 +188,15 @@ export class Headline {
     this.key = null;
   }
 
-  update(status, failingSince) {
-    const [worst, ...others] = findings(status, failingSince);
+  update(status, failingSince, lostSince) {
+    const [worst, ...others] = findings(status, failingSince, lostSince);
     const tone = worst?.tone ?? "good";
     setAttribute(this.element, "data-tone", tone);
     setText(this.glyph, GLYPHS[tone]);
     setText(this.word, `${WORDS[tone]}: `);
     if (worst) {
       setText(this.what, worst.what);
-      setText(this.rest, `${worst.since ? ` since ${since(worst.since)}` : ""}; ${callers(status)}. `);
+      setText(this.rest, `${worst.since ? ` since ${since(worst.since)}` : ""}; ${worst.callers ?? callers(status)}. `);
       setText(this.todo, `${worst.todo[0].toUpperCase()}${worst.todo.slice(1)}.`);
       setText(this.incident, worst.incident ? `More in the documentation: Incidents › ${worst.incident}` : "");
     } else {
@@ -202,11 +212,13 @@ export class Headline {
     if (key !== this.key) {
       this.key = key;
       setText(this.announced, worst ? `${WORDS[tone]}: ${worst.what}` : WORDS.good);
-      document.title = `${GLYPHS[tone]} ${worst ? worst.what : status.name} · ${status.name}`;
+      document.title = plain(`${GLYPHS[tone]} ${worst ? worst.what : status.name} · ${status.name}`);
     }
   }
 
-  list(others) {
+  list(all) {
+    const left = all.length - OTHERS_LISTED;
+    const others = left > 1 ? [...all.slice(0, OTHERS_LISTED), { tone: "note", what: `and ${left} more` }] : all;
     this.others.hidden = !others.length;
     while (this.others.children.length > others.length) this.others.lastChild.remove();
     others.forEach(({ tone, what, since: from, incident }, at) => {

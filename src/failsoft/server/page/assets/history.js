@@ -1,7 +1,7 @@
 // What was counted at each minute of the last hour, and the chart of failures by code.
 
 import { h, setText } from "./dom.js";
-import { count, plural, share } from "./format.js";
+import { count, now as serverTime, plural, share } from "./format.js";
 
 const KEPT = 61;
 const MINUTE_MS = 60_000;
@@ -28,7 +28,7 @@ export class History {
 
   /** Take the counts of now: they replace the last ones until a minute is over. */
   add(status, faultCategories) {
-    const now = Date.now();
+    const now = serverTime();
     const begins = this.at.length < 2 || !this.isOpen || now - this.at.at(-2) >= MINUTE_MS;
     const place = begins ? this.at.length : this.at.length - 1;
     this.isOpen = true;
@@ -117,7 +117,7 @@ export class ErrorChart {
     const style = getComputedStyle(document.documentElement);
     const color = (at) => style.getPropertyValue(`--series-${at + 1}`).trim();
     const [text, line] = ["--muted", "--line"].map((name) => style.getPropertyValue(name).trim());
-    const bars = window.uPlot.paths.bars({ size: [0.9, 24], align: -1 });
+    const bars = window.uPlot.paths.bars({ size: [0.9, 24, 3], align: -1 });
     const series = shown.map(({ code }, at) => ({ label: code, fill: color(at), stroke: color(at), width: 0, paths: bars, points: { show: false } }));
     const axis = { stroke: text, grid: { stroke: line, width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif" };
     const options = {
@@ -135,7 +135,7 @@ export class ErrorChart {
   }
 
   window(high) {
-    const end = high ?? Date.now() / 1000;
+    const end = high ?? serverTime() / 1000;
     return [Math.min(this.history.at[0] / 1000, end - SHORTEST * 60), end + 20];
   }
 

@@ -5,7 +5,7 @@ import { Controls } from "./controls.js";
 import { h, panel, setAttribute, setText } from "./dom.js";
 import { Failures } from "./failures.js";
 import { Feed, useToken } from "./feed.js";
-import { plural, span } from "./format.js";
+import { now, plural, span } from "./format.js";
 import { FAULTS, Headline } from "./headline.js";
 import { ErrorChart, History } from "./history.js";
 import { Advice, Dependencies, Objective, Operations, State, Workers } from "./panels.js";
@@ -31,6 +31,7 @@ const panels = {
   failures: new Failures((code) => catalogue.open(code)),
 };
 let isShown = false;
+let lostSince = null;
 let wanted = 0;
 
 function show() {
@@ -50,12 +51,18 @@ function render(status) {
   history.add(status, FAULTS);
   setText(byId("name"), status.name);
   setText(byId("facts"), `${status.version} · ${plural(status.workers.length, "worker")} · up ${span(status.uptime_s)}`);
-  headline.update(status, history.failingSince(1 - status.objective.target));
+  summarize();
   for (const one of [...Object.values(panels), catalogue]) one.update(status);
   performance.measure("failsoft-update", "failsoft-update");
 }
 
+function summarize() {
+  if (isShown && feed.status) headline.update(feed.status, history.failingSince(1 - feed.status.objective.target), lostSince);
+}
+
 function tell(state) {
+  lostSince = state === "reconnecting" ? (lostSince ?? new Date(now()).toISOString()) : null;
+  summarize();
   setAttribute(byId("live"), "data-state", state);
   setText(byId("live"), STATES[state]);
 }
@@ -85,5 +92,5 @@ const feed = new Feed({
   onState: tell,
   onLocked: lock,
 });
-setInterval(() => isShown && feed.status && headline.update(feed.status, history.failingSince(1 - feed.status.objective.target)), TICK_MS);
+setInterval(summarize, TICK_MS);
 feed.start();

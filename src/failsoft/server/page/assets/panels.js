@@ -72,17 +72,10 @@ export class Operations {
       { title: "In flight", kind: "number wide", text: (one) => count(one.in_flight) },
     ];
     if (controls) columns.push({ title: "Control", kind: "control", make: (one) => controls.ofOperation(one) });
-    this.table = new Table("Operations", columns, "This server has no operations.");
-    this.more = h("button", { type: "button", class: "quiet", onclick: () => this.toggle() });
+    this.table = new Table("Operations", columns, "This server has no operations.", FIRST_ROWS);
     this.search = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter operations", oninput: () => this.render() });
-    this.element = panel("operations", "Operations", this.table.element, this.more);
+    this.element = panel("operations", "Operations", this.table.element);
     this.element.firstChild.append(this.search);
-    this.isLong = false;
-  }
-
-  toggle() {
-    this.isLong = !this.isLong;
-    this.render();
   }
 
   update(status) {
@@ -96,11 +89,7 @@ export class Operations {
   render() {
     const wanted = this.search.value.trim().toLowerCase();
     const found = this.items.filter(({ tool, operation }) => `${tool} ${operation}`.toLowerCase().includes(wanted));
-    const shown = this.isLong ? found : found.slice(0, FIRST_ROWS);
-    this.table.update(shown, ({ tool, operation }) => `${tool}\n${operation}`);
-    this.more.hidden = found.length <= FIRST_ROWS;
-    setText(this.more, this.isLong ? `Show the first ${FIRST_ROWS}` : `Show all ${found.length}`);
-    setAttribute(this.more, "aria-expanded", this.isLong);
+    this.table.update(found, ({ tool, operation }) => `${tool}\n${operation}`);
   }
 }
 
@@ -137,7 +126,7 @@ export class Dependencies {
       { title: "Queue", kind: "number wide", text: (one) => known(one.queue), tone: (one) => one.queue && "warn" },
     ];
     if (controls) columns.push({ title: "Control", kind: "control", make: (one) => controls.ofCircuit(one) });
-    this.table = new Table("Dependencies", columns, "No operation has a circuit breaker, a retry budget or a bulkhead.");
+    this.table = new Table("Dependencies", columns, "No operation has a circuit breaker, a retry budget or a bulkhead.", FIRST_ROWS);
     this.element = panel("dependencies", "Dependencies", this.table.element);
   }
 
@@ -171,9 +160,9 @@ export class Workers {
   }
 }
 
-function fact(label) {
+function fact(label, swatch = null) {
   const value = h("dd");
-  return { element: h("div", { class: "fact" }, h("dt", null, label), value), value };
+  return { element: h("div", { class: "fact" }, h("dt", null, swatch && h("span", { class: `swatch ${swatch}` }), label), value), value };
 }
 
 /** Whether store, audit log and recovery file work. */
@@ -201,11 +190,12 @@ function show({ value }, isGood, text) {
 /** Whether callers follow the next steps of failures, and whether that helps them. */
 export class Advice {
   constructor() {
-    this.parts = ["followed_ok", "followed_failed", "ignored"].map((name) => h("span", { class: name }));
+    const names = ["followed_ok", "followed_failed", "ignored"];
+    this.parts = names.map((name) => h("span", { class: name }));
     this.bar = h("div", { class: "meter", role: "img" }, this.parts);
     this.said = h("p", { class: "said" });
     this.list = h("dl", { class: "facts-list" });
-    this.facts = ["Followed, and it worked", "Followed, and it failed", "Not followed within a minute"].map(fact);
+    this.facts = ["Followed, and it worked", "Followed, and it failed", "Not followed within a minute"].map((label, at) => fact(label, names[at]));
     this.list.append(...this.facts.map(({ element }) => element));
     this.element = panel("advice", "Does the advice of failures work?", this.said, this.bar, this.list);
   }

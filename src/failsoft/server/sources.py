@@ -165,7 +165,7 @@ def load_app(spec: str, *, folder: Path | None = None) -> list[BaseTool]:
         module_name, colon, attribute = spec, "", ""
     if not module_name or (colon and not attribute):
         raise ConfigurationError(issue=f"'{bounded(spec)}' is not of the form module:attribute")
-    found: Any = _import(module_name, folder)
+    found: Any = import_module(module_name, folder)
     if not colon:
         return [_only_toolset(found, found.__name__)]
     for part in attribute.split("."):
@@ -180,7 +180,7 @@ def load_app(spec: str, *, folder: Path | None = None) -> list[BaseTool]:
     return as_tools(found, origin=f"'{bounded(spec)}'")
 
 
-def _import(name: str, folder: Path | None) -> ModuleType:
+def import_module(name: str, folder: Path | None = None) -> ModuleType:
     """Return the module of this name, or that of the file at this path. Raises the errors of `load_app`."""
     file = None
     if name.endswith(".py") or set(name) & _SEPARATORS:

@@ -248,6 +248,16 @@ def test_a_tampered_capture_sets_no_variable_of_keys_state_or_logs(desk) -> None
     assert "'price'" in ran.err
 
 
+def test_a_tampered_capture_runs_no_function(desk) -> None:
+    desk.write(f"{SHOP}\n\ndef wipe():\n    note('wiped')\n    return Shop\n")
+    error_id = desk.fail("price", item="salt")
+    for named in ("shop:wipe", "os:abort", "shop:Shop.price"):
+        change(desk.capture(error_id), toolset_class=named)
+        ran = desk.run("replay", error_id)
+        assert (ran.code, ran.out, desk.done) == (ExitCode.USAGE, "", [])
+    assert desk.run("replay", error_id, "--app", "shop:wipe", "--json").json["outcome"] == "same"
+
+
 @pytest.mark.parametrize("error_id", ["../../etc/passwd", "x", "0" * 16, "0" * 15 + "/"])
 def test_what_is_not_captured_is_a_usage_error_that_says_why(desk, error_id) -> None:
     ran = desk.run("replay", error_id)

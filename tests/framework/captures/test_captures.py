@@ -272,6 +272,15 @@ def test_a_capture_that_is_larger_than_all_may_be_is_refused_and_removes_none(tm
     assert [file.name for file in folder.folder.iterdir()] == [f"{'a' * 16}.json"]
 
 
+def test_what_cannot_be_removed_keeps_no_other_capture(tmp_path: Path) -> None:
+    (tmp_path / f"{'0' * 16}.json").mkdir(parents=True)
+    os.utime(tmp_path / f"{'0' * 16}.json", (1, 1))
+    folder = CaptureFolder(tmp_path, count=2, bytes_at_most=1_000, keep_s=60)
+    for letter in "abcd":
+        folder.write(letter * 16, b"{}")
+    assert {file.name[0] for file in tmp_path.iterdir()} == {"0", "c", "d"}
+
+
 def test_several_writers_of_one_folder_keep_to_the_bounds_together(tmp_path: Path) -> None:
     folders = [CaptureFolder(tmp_path / "captures", count=10, bytes_at_most=10_000, keep_s=60) for _ in range(4)]
 

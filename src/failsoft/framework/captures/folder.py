@@ -134,7 +134,8 @@ class CaptureFolder:
             if len(self._kept) <= self.count and size <= self._bytes_at_most and kept.at >= since:
                 break
             if name != newest:
-                (self.folder / name).unlink(missing_ok=True)
+                with suppress(OSError):  # such as a folder of that name: the others are removed nevertheless
+                    (self.folder / name).unlink(missing_ok=True)
                 del self._kept[name]
                 size -= kept.size
 

@@ -14,12 +14,13 @@ from failsoft.cli.errors import ExitCode, usage
 from failsoft.cli.options import App, AsJson
 from failsoft.cli.screen import Screen, divert_output
 from failsoft.cli.target import Target
+from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.captures import Capture, read_capture
 from failsoft.framework.safe.author_reports import Report, watch_reports
 from failsoft.framework.safe.tracebacks import author_link
-from failsoft.framework.text import printable
+from failsoft.framework.text import bounded, printable
 from failsoft.replay import Replayed, run_again, settings_as_then, source_of_test
-from failsoft.server.sources import find_toolsets
+from failsoft.server.sources import find_toolsets, import_module
 
 
 def replay(
@@ -88,7 +89,26 @@ def _named_tools(capture: Capture, app: str | None) -> Target:
             message=f"'{capture.operation}' is a tool of another server, behind `failsoft proxy` or an adapter.",
             hint=f"failsoft replay {capture.error_id} --app MODULE:ATTRIBUTE, if an application has it too",
         )
+    _require_class(capture)
     return Target((), capture.toolset_class, command=target.command)
+
+
+def _require_class(capture: Capture) -> None:
+    """Refuse a capture that names a function in place of the class of a toolset: it would be called.
+
+    Raises:
+        INVALID_PARAM: It names something else than a class of tools, or a module.
+        CONFIG_ERROR: The module cannot be imported.
+    """
+    module, _, name = capture.toolset_class.partition(":")
+    found: Any = import_module(module)
+    for part in filter(None, name.split(".")):
+        found = vars(found).get(part)
+    if name and not (isinstance(found, type) and issubclass(found, BaseTool)):
+        raise usage(
+            message=f"The capture names '{bounded(capture.toolset_class)}', which is no class of tools.",
+            hint=f"failsoft replay {capture.error_id} --app MODULE:ATTRIBUTE",
+        )
 
 
 def _named_app(capture: Capture, target: Target) -> str:

@@ -114,6 +114,12 @@ def test_writes_without_a_terminal_need_yes(tmp_path: Path) -> None:
     assert {call["tool"] for call in allowed.calls} & {"write_note", "delete_note"} == {"write_note"}
 
 
+def test_a_tool_that_the_server_does_not_have_is_a_usage_error_with_the_closest_name(tmp_path: Path) -> None:
+    refused = probed(tmp_path, "--tool", "list_notes", "--tool", "god_note")
+    assert (refused.code, refused.out, refused.calls) == (2, "", [])
+    assert "'good_note'" in refused.err
+
+
 def test_a_server_that_never_answers_is_told_from_findings(tmp_path: Path) -> None:
     gone = probed(tmp_path, server="no_such_file.py")
     assert (gone.code, gone.out) == (4, "")

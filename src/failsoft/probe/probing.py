@@ -7,10 +7,13 @@ import json
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from failsoft.framework.errors import InvalidParameter
+from failsoft.framework.errors.corrections import closest_name
+from failsoft.framework.text import bounded
 from failsoft.probe.bases import Bases
 from failsoft.probe.calls import BoundReached, Bounds, Calls, Withdrawn, is_alike, is_of_surrogates, same, strings
 from failsoft.probe.connection import Answer, Connection, ServerEnded
@@ -35,11 +38,18 @@ class Probe:
         connection: The server; `run` opens and closes it.
         bounds: What may be done.
         progress: Called with the calls made and what is done now.
+        is_alone: Whether every tool that the bounds name has to be one of this server.
     """
 
     def __init__(
-        self, connection: Connection, bounds: Bounds, progress: Callable[[int, str], None] = lambda _calls, _what: None
+        self,
+        connection: Connection,
+        bounds: Bounds,
+        progress: Callable[[int, str], None] = lambda _calls, _what: None,
+        *,
+        is_alone: bool = True,
     ) -> None:
+        self._is_alone = is_alone
         self._connection, self._bounds = connection, bounds
         self._calls = Calls(connection, bounds, progress)
         self._reader = Reader({}, frozenset())
@@ -54,10 +64,13 @@ class Probe:
 
         Raises:
             UNAVAILABLE: The server cannot be started, or never answers.
+            INVALID_PARAM: It has no tool of a name that the bounds give.
         """
         began = time.monotonic()
         try:
             self._calls.listed(await self._connection.open(within_s=min(60.0, self._bounds.max_seconds)))
+            if self._is_alone:
+                require_tools(self._bounds.tools, self._calls.tools)
             async with asyncio.timeout(self._bounds.max_seconds - (time.monotonic() - began)):
                 await self._probe()
         except (BoundReached, ServerEnded, TimeoutError):
@@ -236,6 +249,23 @@ class Probe:
                 self._calls.add(
                     fault, answer, [("unstable-code", "The call works alone, and fails while another one runs.")]
                 )
+
+
+def require_tools(named: Iterable[str], known: Iterable[str]) -> None:
+    """Require that the named tools are among the known ones.
+
+    Raises:
+        INVALID_PARAM: One is not; the message has the closest name.
+    """
+    names = [*known]
+    for name in named:
+        if name not in names:
+            closest = closest_name(name, names)
+            raise InvalidParameter(
+                message=f"The server has no tool '{bounded(name)}'"
+                + (f"; did you mean '{bounded(closest)}'?" if closest else "."),
+                operator_hint="failsoft probe without --tool lists the tools in its report",
+            )
 
 
 def _needs(tool: ToolInfo) -> int:

@@ -255,7 +255,7 @@ class _Runner:
 
     async def _all(self, targets: Sequence[UpstreamTarget], progress: Callable[[int, str], None]) -> None:
         from failsoft.probe.connection import Connection  # noqa: PLC0415 - as above
-        from failsoft.probe.probing import Probe  # noqa: PLC0415 - as above
+        from failsoft.probe.probing import Probe, require_tools  # noqa: PLC0415 - as above
 
         count = len(targets)
         share = replace(
@@ -274,7 +274,7 @@ class _Runner:
         if sys.platform != "win32":
             loop.add_signal_handler(signal.SIGINT, end)
         for target in targets:
-            one = Probe(Connection(target, timeout_s=self._bounds.timeout_s), share, progress)
+            one = Probe(Connection(target, timeout_s=self._bounds.timeout_s), share, progress, is_alone=count == 1)
             self._started.append((target.name, one))
             try:
                 await one.run()
@@ -282,6 +282,7 @@ class _Runner:
                 if not self.is_ended:
                     raise
                 return
+        require_tools(share.tools, (tool["name"] for _, one in self._started for tool in one.report.tools))
 
 
 @contextmanager

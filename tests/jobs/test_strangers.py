@@ -161,7 +161,7 @@ async def test_the_largest_response_of_a_job_can_be_got() -> None:
 async def test_a_runner_that_has_lost_its_job_does_not_replace_the_answer_of_the_next_one() -> None:
     assembly = assemble_server([Post(runtime=Runtime(settings=Settings()))])
     book = jobs_of(assembly.tools).book
-    job = await book.open(Job(id=new_id(None), operation="weigh", arguments="{}", is_anonymous=True))
+    job = await book.open(Job(id=new_job_id(None), operation="weigh", arguments="{}", is_anonymous=True))
     await book.take(job.id, "stopped")
     await book.release(job.id, "stopped")  # as if its lease had ended
     await book.take(job.id, "next")

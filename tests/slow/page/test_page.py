@@ -130,7 +130,8 @@ def test_axe_finds_nothing_and_the_page_fits_at_every_width_in_both_schemes(
 def test_a_failing_call_shows_without_a_reload_and_the_headline_says_what_to_do(
     tab: Any, server: Served, shop: Any
 ) -> None:
-    tab.add_init_script("const began = Date.now; Date.now = () => began() + 3_600_000")  # another clock than the server's
+    # Another clock than the server's.
+    tab.add_init_script("const began = Date.now; Date.now = () => began() + 3_600_000")
     enter(tab, server.url)
     assert "read_page crashes" in tab.inner_text("#headline")
     sentence = tab.locator("#headline .sentence")

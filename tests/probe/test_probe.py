@@ -120,6 +120,12 @@ def test_a_tool_that_the_server_does_not_have_is_a_usage_error_with_the_closest_
     assert "'good_note'" in refused.err
 
 
+@pytest.mark.parametrize("words", [("docs",), ("--app", "shop"), ("--junit", "nowhere/report.xml")])
+def test_two_targets_or_a_report_without_a_folder_are_usage_errors_before_any_call(tmp_path: Path, words: Any) -> None:
+    refused = probed(tmp_path, *words)
+    assert (refused.code, refused.out, refused.calls) == (2, "", [])
+
+
 def test_a_server_that_never_answers_is_told_from_findings(tmp_path: Path) -> None:
     gone = probed(tmp_path, server="no_such_file.py")
     assert (gone.code, gone.out) == (4, "")

@@ -93,6 +93,9 @@ def probe(  # noqa: PLR0913 - what a user may set
     """
     targets, is_ours = _targets(ctx, words or [], app, url, token, config)
     silences = find_silences()
+    for file in filter(None, (html, junit)):
+        if not file.parent.is_dir():  # told before the calls are made, and not after them
+            raise usage(message=f"There is no folder {file.parent}.", hint="make it, or name another FILE")
     _ask(include_writes=include_writes, include_destructive=include_destructive, yes=yes)
     from failsoft.probe.calls import Bounds  # noqa: PLC0415 - a second that `failsoft --help` saves
 
@@ -129,8 +132,10 @@ def _targets(
     """
     from failsoft.proxy.targets import UpstreamTarget, from_command, from_file, from_url  # noqa: PLC0415 - as above
 
-    is_command = _has_dashes(ctx, words)
-    named = [bool(words and not is_command) or app is not None, is_command, url is not None, config is not None]
+    after_dashes = _after_dashes(ctx)
+    is_command = bool(after_dashes) and after_dashes == words
+    is_toolset = bool(words) and not is_command
+    named = [is_toolset or app is not None, bool(after_dashes), url is not None, config is not None]
     if sum(named) > 1:
         raise usage(
             message="Give one of: toolsets or --app, --url, --config, a command after --.", hint="failsoft probe --help"
@@ -158,10 +163,10 @@ def _targets(
     return [UpstreamTarget(name=Path(name).stem[:40] or "app", command=command, environment=settings)], True
 
 
-def _has_dashes(ctx: typer.Context, words: list[str]) -> bool:
-    """Return whether the words are a command: they come after `--`."""
+def _after_dashes(ctx: typer.Context) -> list[str]:
+    """Return the words after `--`: a command."""
     given = ctx.find_root().obj or []
-    return bool(words) and "--" in given and given[given.index("--") + 1 :] == words
+    return given[given.index("--") + 1 :] if "--" in given else []
 
 
 def _is_kept_back(name: str) -> bool:

@@ -19,6 +19,7 @@ from loguru import logger
 
 from failsoft import ToolError
 from tests.doors import protected_files, registry
+from tests.programs.chromium import chromium  # noqa: F401 - a fixture
 from tests.programs.flux import flux_lab, flux_python, flux_workers  # noqa: F401 - fixtures
 from tests.programs.foreign import foreign  # noqa: F401 - a fixture
 from tests.programs.nginx import nginx  # noqa: F401 - a fixture

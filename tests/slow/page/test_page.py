@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -47,17 +46,6 @@ class Hostile(BaseTool):
 
 
 Hostile.look.__doc__ = Hostile.change.__doc__ = HOSTILE
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    pytest.importorskip("playwright", reason="the group `dev` of pyproject.toml is not installed")
-    if shutil.which("chromium") is None:
-        pytest.skip("Debian's chromium is not installed")
-    if not audit_site.AXE.exists():
-        pytest.skip("axe-core is not installed (scripts/fetch.sh site_audit)")
-    with audit_site.browser() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

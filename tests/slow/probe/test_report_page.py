@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import shutil
 import signal
 import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,17 +32,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert ended.returncode == 1, ended.stderr
     (folder / "report.json").write_text(ended.stdout)
     return folder
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    pytest.importorskip("playwright", reason="the group `dev` of pyproject.toml is not installed")
-    if shutil.which("chromium") is None:
-        pytest.skip("Debian's chromium is not installed")
-    if not audit_site.AXE.exists():
-        pytest.skip("axe-core is not installed (scripts/fetch.sh site_audit)")
-    with audit_site.browser() as started:
-        yield started
 
 
 def test_the_page_loads_nothing_runs_nothing_and_is_accessible(folder: Path, chromium: Any) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -52,17 +51,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def address(site: Path) -> Iterator[str]:
     with audit_site.served(site) as base:
         yield base
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    pytest.importorskip("playwright", reason="the group `dev` of pyproject.toml is not installed")
-    if shutil.which("chromium") is None:
-        pytest.skip("Debian's chromium is not installed")
-    if not audit_site.AXE.exists():
-        pytest.skip("axe-core is not installed (scripts/fetch.sh site_audit)")
-    with audit_site.browser() as started:
-        yield started
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from failsoft.framework.arguments.json_schema import JsonSchema
-from failsoft.probe.calls import Calls, Withdrawn, same, strings
+from failsoft.probe.calls import Calls, Withdrawn, same
 from failsoft.probe.connection import Answer
-from failsoft.probe.faults import Fault
+from failsoft.probe.faults import Fault, strings
 from failsoft.probe.rating import SAYS_FORMAT, looks_failed, rate
 from failsoft.probe.reader import READ_AT_MOST, Reader, accepted_in, names, says_missing
 from failsoft.probe.samples import Harvest, candidates, values_for

@@ -15,7 +15,7 @@ from typing import Any
 from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import bounded
 from failsoft.probe.connection import Answer, Connection
-from failsoft.probe.faults import SURROGATE, Fault
+from failsoft.probe.faults import SURROGATE, Fault, strings
 from failsoft.probe.rating import Broken, Known
 from failsoft.probe.reader import READ_AT_MOST
 from failsoft.probe.report import Finding, Report, shown_answer, shown_arguments
@@ -211,12 +211,3 @@ def is_alike(one: Answer, other: Answer) -> bool:
 def is_of_surrogates(fault: Fault) -> bool:
     """Return whether a call holds a lone surrogate, which its transport may refuse."""
     return fault.kind == "control" and any(SURROGATE in text for text in strings(fault.arguments))
-
-
-def strings(tree: Any) -> list[str]:
-    """Return every text in a tree."""
-    if isinstance(tree, Mapping):
-        return [text for value in tree.values() for text in strings(value)]
-    if isinstance(tree, list):
-        return [text for value in tree for text in strings(value)]
-    return [tree] if isinstance(tree, str) else []

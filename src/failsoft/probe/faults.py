@@ -15,22 +15,6 @@ from rapidfuzz.distance import DamerauLevenshtein
 from failsoft.probe.samples import WAITS, Harvest, values_for
 from failsoft.probe.schemas import ToolInfo
 
-KINDS = (
-    "missing",
-    "misspelt",
-    "unexpected",
-    "type",
-    "enum",
-    "range",
-    "value",
-    "unknown_tool",
-    "format",
-    "length",
-    "control",
-    "size",
-    "cancel",
-    "parallel",
-)
 _UNEXPECTED = "failsoft_probe_parameter"
 _LONG = 20_000
 _A_KIND = 2
@@ -54,7 +38,7 @@ class Fault:
     """A faulty call.
 
     Args:
-        kind: One of `KINDS`, or `none`.
+        kind: As in `probe.schema.json`; `none` for a call that fits the schema.
         tool: The tool that it is about.
         sent_tool: The name that is sent, another one for `unknown_tool`.
         arguments: What is sent.
@@ -88,25 +72,25 @@ def faults_of(
     """
     dice = random.Random(f"{seed} {tool.name}".encode(errors="surrogatepass"))  # noqa: S311 - a report can be made again
     maker = _Maker(tool, base, harvest, dice)
-    made = {
-        "missing": maker.missing(),
-        "misspelt": maker.misspelt(),
-        "unexpected": maker.unexpected(),
-        "type": maker.types(),
-        "enum": maker.enums(),
-        "range": maker.ranges(),
-        "value": maker.values(),
-        "unknown_tool": maker.unknown_tool([*names]),
-        "format": maker.formats(),
-        "length": maker.lengths(),
-        "control": maker.control(),
-        "size": maker.sizes(),
-        "cancel": maker.plain("cancel"),
-        "parallel": maker.plain("parallel"),
-    }
+    made = (
+        maker.missing(),
+        maker.misspelt(),
+        maker.unexpected(),
+        maker.types(),
+        maker.enums(),
+        maker.ranges(),
+        maker.values(),
+        maker.unknown_tool([*names]),
+        maker.formats(),
+        maker.lengths(),
+        maker.control(),
+        maker.sizes(),
+        maker.plain("cancel"),
+        maker.plain("parallel"),
+    )
     found: list[Fault] = []
-    for kind in KINDS:
-        faults = [*made[kind]]
+    for kind in made:
+        faults = [*kind]
         found += faults if len(faults) <= _A_KIND else dice.sample(faults, _A_KIND)
     return found
 
@@ -289,6 +273,15 @@ def misspelling(word: str, dice: random.Random) -> str:
         return word[:place] + word[place + 1] + word[place] + word[place + 2 :]
     place = next((at for at in range(len(word) - 1, -1, -1) if word[at].isalnum()), len(word) - 1)
     return word[: place + 1] + (word[place : place + 1] or "x") + word[place + 1 :]
+
+
+def strings(tree: Any) -> list[str]:
+    """Return every text in a tree."""
+    if isinstance(tree, Mapping):
+        return [text for value in tree.values() for text in strings(value)]
+    if isinstance(tree, list):
+        return [text for value in tree for text in strings(value)]
+    return [tree] if isinstance(tree, str) else []
 
 
 def _flat(name: str) -> str:

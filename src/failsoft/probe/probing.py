@@ -15,9 +15,9 @@ from failsoft.framework.errors import InvalidParameter
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.text import bounded
 from failsoft.probe.bases import Bases
-from failsoft.probe.calls import BoundReached, Bounds, Calls, Withdrawn, is_alike, is_of_surrogates, same, strings
+from failsoft.probe.calls import BoundReached, Bounds, Calls, Withdrawn, is_alike, is_of_surrogates, same
 from failsoft.probe.connection import Answer, Connection, ServerEnded
-from failsoft.probe.faults import Fault, faults_of
+from failsoft.probe.faults import Fault, faults_of, strings
 from failsoft.probe.rating import looks_failed, rate, unstable
 from failsoft.probe.reader import Advised, Reader, mentions
 from failsoft.probe.report import Report, shown_arguments

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import mcp_types as types
 
@@ -14,7 +14,7 @@ from failsoft.framework.answer.result import object_in, reported_failure
 from failsoft.framework.safe.redaction import redact_paths
 from failsoft.framework.safe.secrets import redact_text
 from failsoft.probe.connection import Answer
-from failsoft.probe.faults import Fault
+from failsoft.probe.faults import Fault, strings
 from failsoft.probe.reader import READ_AT_MOST, mentions, names, without_echo
 from failsoft.probe.schemas import ToolInfo
 
@@ -153,7 +153,7 @@ def rate(fault: Fault, answer: Answer, tool: ToolInfo, known: Known) -> Iterator
 
 def _asks_for_error(fault: Fault) -> bool:
     """Return whether a call that fits the schema asks for a text about an error."""
-    return fault.kind == "none" and any("error" in text.lower() for text in _texts(fault.arguments))
+    return fault.kind == "none" and any("error" in text.lower() for text in strings(fault.arguments))
 
 
 def _protocol(fault: Fault, answer: Answer) -> Iterator[Broken]:
@@ -234,11 +234,11 @@ def _says_effect(answer: Answer, text: str) -> bool:
 
 def _leaks(fault: Fault, answer: Answer, known: Known) -> Iterator[Broken]:
     inner = object_in(answer.text)
-    parts = [*(_texts(inner) if inner else [answer.text]), *_texts(answer.structured)]
+    parts = [*(strings(inner) if inner else [answer.text]), *strings(answer.structured)]
     whole = "\n".join(parts)[:READ_AT_MOST]  # decoded: an escape of JSON is no path
     if _STACK.search(whole) is not None:
         yield "leaks-stack", "The answer shows a stack trace of the server."
-    sent = [*_texts(fault.arguments)]
+    sent = strings(fault.arguments)
     if (path := _foreign_path(whole, sent, known)) is not None:
         yield "leaks-path", f"The answer shows a path of the host that the caller did not send: {path}"
     if _secret(whole, sent):
@@ -299,17 +299,6 @@ def _secret(text: str, sent: Iterable[str]) -> bool:
         if len(given) >= _TELLING:
             without = without.replace(given, "sent")
     return redact_text(without) != without
-
-
-def _texts(tree: Any) -> Iterator[str]:
-    if isinstance(tree, Mapping):
-        for value in tree.values():
-            yield from _texts(value)
-    elif isinstance(tree, list):
-        for value in tree:
-            yield from _texts(value)
-    elif isinstance(tree, str):
-        yield tree
 
 
 def code_of(answer: Answer) -> str:

@@ -24,12 +24,12 @@ from failsoft.framework.call.chain import Chain, Link, Recovery, connect
 from failsoft.framework.call.time_limits import inherited_deadline
 from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.errors import IdempotencyOutcomeUnknown, ToolError
-from failsoft.framework.events import AttemptResult, Outcome, RecoveryOutcome
+from failsoft.framework.events import Outcome
 from failsoft.framework.recorders import OperationMetrics
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.safe.json_safe import dumps
 from failsoft.jobs.answers import response_from
-from failsoft.jobs.engine import Engine, JobBook
+from failsoft.jobs.engine import Engine, JobBook, OnNews
 from failsoft.jobs.record import Job, new_id
 from failsoft.recovery.idempotency.keys import KeyedHashes, checked_key, conflict, state_key
 
@@ -213,14 +213,14 @@ def _name(call: Call, text: str) -> str:
     return hashlib.sha256(whole).hexdigest()[:40]
 
 
-def _passed_on(scope: CallScope) -> Any:
+def _passed_on(scope: CallScope) -> OnNews | None:
     """Return what passes the progress of a job on to a call that waits for it, or None."""
     report = scope.report_progress
     if report is None:
         return None
 
     async def pass_on(job: Job) -> None:
-        await report(job.done, job.total if job.total >= 0 else None, job.status or None)
+        await report(*job.progress)
 
     return pass_on
 
@@ -233,15 +233,10 @@ class _UntilBegun:
     def __init__(self, metrics: OperationMetrics) -> None:
         self._metrics = metrics
         self.started, self.put_off, self.failed = metrics.started, metrics.put_off, metrics.failed
+        self.attempted, self.recovery = metrics.attempted, metrics.recovery
 
     def finished(self, outcome: Outcome, duration_s: float) -> None:
         if outcome in ("error", "rejected", "cancelled"):
             self._metrics.finished(outcome, duration_s)
         else:
             self._metrics.put_off()
-
-    def attempted(self, result: AttemptResult) -> None:
-        self._metrics.attempted(result)
-
-    def recovery(self, strategy: str, result: RecoveryOutcome) -> None:
-        self._metrics.recovery(strategy, result)

@@ -114,12 +114,8 @@ class LocalProcesses(StoredEngine):
 
     def _serve(self) -> None:
         """Begin waiting jobs as long as there is a free process."""
-        while (
-            self._queues
-            and len(self._running) < self._at_most
-            and not self._is_closing
-            and self._go_on_at <= loop_time()
-        ):
+        is_time = not self._is_closing and self._go_on_at <= loop_time()
+        while self._queues and is_time and len(self._running) < self._at_most:
             tag, queue = self._queues.popitem(last=False)
             job_id = queue.popleft()
             if queue:
@@ -130,9 +126,6 @@ class LocalProcesses(StoredEngine):
             task.add_done_callback(self._tasks.discard)
         if self._running and (self._beating is None or self._beating.done()):
             self._beating = asyncio.get_running_loop().create_task(self._beat())
-
-    def _may_begin(self) -> bool:
-        return not self._is_closing and self._go_on_at <= loop_time()
 
     async def _run(self, job_id: str) -> None:
         """Run a job in a process, again in another one if that dies, until it has ended or is not this server's."""

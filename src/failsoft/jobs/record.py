@@ -103,6 +103,11 @@ class Job:
         return self.state in ENDED
 
     @property
+    def progress(self) -> tuple[float, float | None, str | None]:
+        """The arguments of `call.report_progress` that say the same."""
+        return self.done, self.total if self.total >= 0 else None, self.status or None
+
+    @property
     def caller(self) -> str | None:
         """The principal, as calls have it."""
         return None if self.is_anonymous else self.principal

@@ -112,7 +112,7 @@ class Jobs(BaseTool):
         """Look at a job: its state, status and progress, and once it has ended its `result`."""
         job = await self._own(job_id, call)
         if wait_s and not job.has_ended:
-            waited = await self.desk.engine.attach(job_id, wait_s, lambda job: _report(job, call))
+            waited = await self.desk.engine.attach(job_id, wait_s, lambda job: call.report_progress(*job.progress))
             job = await self._own(job_id, call) if waited is None else waited
         if not job.has_ended:
             return handle(job, wait_s=self._advice(job, wait_s))
@@ -174,13 +174,13 @@ class Jobs(BaseTool):
     async def _start_orphans(self) -> None:
         """Start jobs that nobody runs: those of a server that has ended, and those of a process that was killed."""
         while True:
-            began, pause_s = time.monotonic(), _LOOK_EVERY_S
+            began = time.monotonic()
             try:
                 for job in await self.desk.book.orphans():
                     await self.desk.engine.start(job.id)
             except ToolError as lost:
                 logger.debug("Jobs could not be looked for: {}", lost.operator_hint or lost.message)
-            await asyncio.sleep(max(pause_s, (time.monotonic() - began) / _LOOK_SHARE))
+            await asyncio.sleep(max(_LOOK_EVERY_S, (time.monotonic() - began) / _LOOK_SHARE))
 
 
 def with_jobs(tools: Sequence[BaseTool], make: Callable[[], Sequence[BaseTool]] | None = None) -> tuple[BaseTool, ...]:
@@ -203,7 +203,3 @@ def jobs_of(tools: Sequence[BaseTool]) -> Jobs | None:
 
 def _not_found() -> JobNotFound:
     return JobNotFound(next_step={"tool": "list_jobs", "arguments": {}})
-
-
-async def _report(job: Job, call: CallContext) -> None:
-    await call.report_progress(job.done, job.total if job.total >= 0 else None, job.status or None)

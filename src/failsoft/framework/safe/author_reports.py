@@ -150,11 +150,6 @@ Watcher: TypeAlias = Callable[[Report], object]
 _watchers: list[Watcher] = []
 
 
-def is_watched() -> bool:
-    """Return whether a report would reach anything besides the log."""
-    return bool(_watchers)
-
-
 @contextmanager
 def watch_reports(watcher: Watcher) -> Iterator[None]:
     """Pass every `Report` of this process to the function `watcher` while the block lasts.

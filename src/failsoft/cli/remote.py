@@ -1,10 +1,10 @@
-"""Requests of the command line to the pages and controls of a running server."""
+"""Addresses and tokens of running servers, and requests of the command line to their pages and controls."""
 
 from __future__ import annotations
 
 import os
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from failsoft.cli.errors import usage
 from failsoft.framework.errors import ConfigurationError, NotFound, PermissionDenied, Unauthenticated, Unavailable
@@ -13,6 +13,22 @@ from failsoft.framework.text import bounded
 TOKEN = "FAILSOFT_TOKEN"  # noqa: S105 - the name of a variable
 _WITHIN_S = 15.0
 _FOUND, _UNAUTHENTICATED, _FORBIDDEN, _MISSING = 200, 401, 403, 404
+
+
+def mcp_address(url: str) -> str:
+    """Return the address of the tools of a server: `/mcp` where a URL has no path.
+
+    Raises:
+        INVALID_PARAM: It is no HTTP address.
+    """
+    path = _parts(url, hint="--url http://127.0.0.1:8321/mcp").path
+    return url if path.strip("/") else url.rstrip("/") + "/mcp"
+
+
+def bearer(token: str | None) -> dict[str, str]:
+    """Return the header with a token, by default FAILSOFT_TOKEN; empty without one."""
+    known = token or os.environ.get(TOKEN)
+    return {"Authorization": f"Bearer {known}"} if known else {}
 
 
 def status_of(url: str, *, token: str | None) -> dict[str, Any]:
@@ -46,14 +62,10 @@ def ask(url: str, path: str, *, token: str | None, body: dict[str, Any] | None =
     """
     import httpx2  # noqa: PLC0415 - half a second that commands on local tools save
 
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.netloc:
-        raise usage(message=f"'{bounded(url)}' is no HTTP address.", hint="--url http://127.0.0.1:8321")
+    parts = _parts(url, hint="--url http://127.0.0.1:8321")
     address = f"{parts.scheme}://{parts.netloc}/{path}"
-    known = token or os.environ.get(TOKEN)
-    headers = {"authorization": f"Bearer {known}"} if known else {}
     try:
-        with httpx2.Client(timeout=_WITHIN_S, trust_env=False, headers=headers) as client:
+        with httpx2.Client(timeout=_WITHIN_S, trust_env=False, headers=bearer(token)) as client:
             answer = client.get(address) if body is None else client.post(address, json=body)
             found = answer.json()
     except (httpx2.HTTPError, ValueError, OSError) as error:
@@ -74,3 +86,10 @@ def ask(url: str, path: str, *, token: str | None, body: dict[str, Any] | None =
             operator_hint="" if said else "start it with FAILSOFT_ADMIN_TOKEN",
         )
     raise ConfigurationError(issue=said or f"{address} answered {answer.status_code}")
+
+
+def _parts(url: str, *, hint: str) -> SplitResult:
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.netloc:
+        raise usage(message=f"'{bounded(url)}' is no HTTP address.", hint=hint)
+    return parts

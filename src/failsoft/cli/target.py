@@ -10,11 +10,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlsplit
 
 import typer
 
 from failsoft.cli.errors import usage
+from failsoft.cli.remote import TOKEN, bearer, mcp_address
 from failsoft.framework.audit import change_entry
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import ConfigurationError, ToolError, Unauthenticated, Unavailable
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _ANSWERS_WITHIN_S = 30.0
 _CALL_WITHIN_S = 3_600.0
-_TOKEN = "FAILSOFT_TOKEN"  # noqa: S105 - the name of a variable
 _KNOWN = frozenset({"app", "silence"})
 """The keys of `[tool.failsoft]`."""
 _PROJECT_BYTES_AT_MOST = 1_000_000
@@ -184,15 +183,14 @@ class Target:
 
         from failsoft.client.questions import answering  # noqa: PLC0415 - the same
 
-        address = _address(self.url or "")
-        token = self.token or os.environ.get(_TOKEN)
+        address = mcp_address(self.url or "")
+        headers = bearer(self.token)
         statuses: list[int] = []
 
         async def note(response: httpx2.Response) -> None:
             statuses.append(response.status_code)
 
         async def asked() -> T:
-            headers = {"Authorization": f"Bearer {token}"} if token else {}
             limits = httpx2.Timeout(_CALL_WITHIN_S, connect=_ANSWERS_WITHIN_S)
             hooks = {"response": [note]}  # the SDK's own error does not contain the status
             async with (
@@ -211,8 +209,8 @@ class Target:
                 error = error.exceptions[0]
             if isinstance(error, Exception) and not isinstance(error, ToolError):
                 if statuses and statuses[-1] in {401, 403}:
-                    said = "does not accept this token" if token else "asks for a token"
-                    error = Unauthenticated(message=f"{address} {said}.", operator_hint=f"--token TOKEN, or {_TOKEN}")
+                    said = "does not accept this token" if headers else "asks for a token"
+                    error = Unauthenticated(message=f"{address} {said}.", operator_hint=f"--token TOKEN, or {TOKEN}")
                 elif isinstance(error, (MCPError, httpx2.HTTPError, OSError)):
                     cause = f"{type(error).__name__}: {bounded(str(error))}"
                     error = Unavailable(message=f"No MCP server answers at {address} ({cause}).")
@@ -321,13 +319,6 @@ def _say_left_out(name: str, error: ToolError) -> None:
     """Print which installed toolset cannot be made, and what it lacks, in one line."""
     lacks = f"{error.issue}: {error.resolution}" if isinstance(error, ConfigurationError) else error.message
     typer.echo(f"toolset {name} is left out: {printable(lacks)}", err=True)
-
-
-def _address(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.netloc:
-        raise usage(message=f"'{bounded(url)}' is no HTTP address.", hint="--url http://127.0.0.1:8321/mcp")
-    return url if parts.path.strip("/") else url.rstrip("/") + "/mcp"
 
 
 def _unknown(name: str, known: Sequence[str], command: str) -> ConfigurationError:

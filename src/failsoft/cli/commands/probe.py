@@ -17,6 +17,7 @@ import typer
 
 from failsoft.cli.errors import ExitCode, report, usage
 from failsoft.cli.options import App, AsJson, Token, Url
+from failsoft.cli.remote import bearer, mcp_address
 from failsoft.cli.screen import Screen, divert_output, is_terminal
 from failsoft.cli.target import Target, find_silences
 from failsoft.framework.errors import ConfigurationError, Unavailable
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from failsoft.proxy.targets import UpstreamTarget
     from failsoft.rules import Silences
 
-_TOKEN = "FAILSOFT_TOKEN"  # noqa: S105 - the name of a variable
 _OWN = (sys.executable, "-m", "failsoft")
 
 
@@ -141,8 +141,7 @@ def _targets(
             message="Give one of: toolsets or --app, --url, --config, a command after --.", hint="failsoft probe --help"
         )
     if url is not None:
-        known = token or os.environ.get(_TOKEN)
-        return [from_url(_endpoint(url), headers={"Authorization": f"Bearer {known}"} if known else {})], False
+        return [from_url(mcp_address(url), headers=bearer(token))], False
     if config is not None:
         return from_file(config), False
     if is_command:
@@ -171,15 +170,6 @@ def _after_dashes(ctx: typer.Context) -> list[str]:
 
 def _is_kept_back(name: str) -> bool:
     return is_secret_name(name) or any(part in name for part in ("TOKEN", "KEY", "SECRET", "PASSWORD", "_URL", "_DSN"))
-
-
-def _endpoint(url: str) -> str:
-    from urllib.parse import urlsplit  # noqa: PLC0415 - of this alone
-
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.netloc:
-        raise usage(message=f"'{bounded(url)}' is no HTTP address.", hint="--url http://127.0.0.1:8321/mcp")
-    return url if parts.path.strip("/") else url.rstrip("/") + "/mcp"
 
 
 def _ask(*, include_writes: bool, include_destructive: bool, yes: bool) -> None:

@@ -238,7 +238,7 @@ HOMES = {
     "failsoft.jobs": "local as local_engine_module",
     "failsoft.jobs.answers": "structured as structured_of_job",
     "failsoft.jobs.processes": "fork_server as fork_server_module",
-    "failsoft.jobs.record": "Job, new_id as new_job_id",
+    "failsoft.jobs.record": "Job, new_job_id",
     "failsoft.jobs.toolset": "jobs_of",
     "failsoft.tools.flux.workers.pool": "Workers",
     "failsoft.jobs.processes.worker": "begin, call_deadline, progress",

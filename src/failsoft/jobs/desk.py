@@ -30,7 +30,7 @@ from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.safe.json_safe import dumps
 from failsoft.jobs.answers import response_from
 from failsoft.jobs.engine import Engine, JobBook, OnNews
-from failsoft.jobs.record import Job, new_id
+from failsoft.jobs.record import Job, new_job_id
 from failsoft.recovery.idempotency.keys import KeyedHashes, checked_key, conflict, state_key
 
 _IN_FRONT = frozenset({"observe", "repair", "validate", "admit", "confirm"})
@@ -115,7 +115,7 @@ class JobDesk:
         """Store and start the job of a call; return it with the id of an equal one that is still running, or ""."""
         key = checked_key(call.scope.meta[META_KEY]) if META_KEY in call.scope.meta else ""
         job = Job(
-            id=new_id(call.principal),
+            id=new_job_id(call.principal),
             operation=call.operation,
             arguments=dumps(call.params),
             principal=call.principal or "",

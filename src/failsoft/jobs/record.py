@@ -122,7 +122,7 @@ class Job:
 _NAMES = tuple(item.name for item in fields(Job))
 
 
-def new_id(principal: str | None) -> str:
+def new_job_id(principal: str | None) -> str:
     """Return an id with 128 random bits behind the hash of the principal."""
     return f"{tag_of(principal)}{os.urandom(16).hex()}"
 

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+import heapq
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol, TypeAlias
 
 from failsoft.framework.clock import loop_time, utc_timestamp
 from failsoft.framework.state.backend import State
 from failsoft.framework.state.records import Records
 from failsoft.jobs.record import (
+    ENDED,
     JOB_PREFIX,
     RESULT_PREFIX,
     SAME_PREFIX,
@@ -131,29 +134,43 @@ class JobBook:
         job: Job | None = await self.records.get(JOB_PREFIX + job_id, Job.from_state)
         return job
 
-    async def of(self, principal: str | None) -> list[Job]:
-        """Return the jobs of a caller, the newest first."""
-        jobs = [job for job in await self._found(JOB_PREFIX + tag_of(principal)) if job.caller == principal]
-        return sorted(jobs, key=lambda job: job.created_at, reverse=True)
+    async def of(self, principal: str | None, state: str | None, *, at_most: int) -> tuple[list[Job], int]:
+        """Return the newest jobs of a caller, those in a state if one is given, and how many there are in all."""
+        caller = ("", True) if principal is None else (principal, False)
+
+        def is_wanted(job: State) -> bool:
+            return (job["principal"], job["is_anonymous"]) == caller and state in (None, job["state"])
+
+        found = await self._found(JOB_PREFIX + tag_of(principal), is_wanted)
+        return _jobs(heapq.nlargest(at_most, found, key=lambda job: str(job["created_at"]))), len(found)
 
     async def all(self) -> list[Job]:
         """Return all jobs."""
-        return await self._found(JOB_PREFIX)
+        return _jobs(await self._found(JOB_PREFIX, lambda _: True))
 
-    async def _found(self, prefix: str) -> list[Job]:
-        """Return the jobs whose keys have a prefix, without those of damaged records."""
-        jobs: list[Job] = []
+    async def states(self) -> Counter[str]:
+        """Return how many jobs there are in each state."""
+        return Counter(job["state"] for job in await self._found(JOB_PREFIX, lambda _: True))
+
+    async def orphans(self) -> list[str]:
+        """Return the ids of the jobs that nobody runs: not yet taken, or with a runner that has died or is silent."""
+        now = self.records.clock()
+
+        def is_wanted(job: State) -> bool:
+            return job["state"] not in ENDED and (job["until"] <= now or is_dead(job["owner"]))
+
+        return [job["id"] for job in await self._found(JOB_PREFIX, is_wanted)]
+
+    async def _found(self, prefix: str, is_wanted: Callable[[State], bool]) -> list[State]:
+        """Return the jobs wanted of those whose keys have a prefix, as they are stored: making a `Job` takes longer."""
+        found: list[State] = []
         for number, record in enumerate(await self.records.find(prefix)):
             if number % _READ_AT_ONCE == _READ_AT_ONCE - 1:
                 await asyncio.sleep(0)  # other calls have their turn
-            if (job := _read(record.value)) is not None:
-                jobs.append(job)
-        return jobs
-
-    async def orphans(self) -> list[Job]:
-        """Return the jobs that nobody runs: not yet taken, or with a runner that has died or is silent."""
-        now = self.records.clock()
-        return [job for job in await self.all() if not job.has_ended and (job.until <= now or is_dead(job.owner))]
+            with contextlib.suppress(LookupError, TypeError, ValueError, AttributeError):  # a damaged record
+                if is_wanted(record.value):
+                    found.append(record.value)
+        return found
 
     async def take(self, job_id: str, owner: str) -> Job | None:
         """Let a runner have a job; None if it has ended, or another runner has it."""
@@ -292,9 +309,10 @@ def _job(state: State | None) -> Job | None:
     return None if state is None else Job.from_state(state)
 
 
-def _read(value: Any) -> Job | None:
-    """Return the job of a record that was found; None for a damaged one."""
-    try:
-        return Job.from_state(value)
-    except (LookupError, TypeError, ValueError, AttributeError):
-        return None
+def _jobs(states: Iterable[State]) -> list[Job]:
+    """Return the jobs of records that were found, without those of damaged ones."""
+    jobs: list[Job] = []
+    for state in states:
+        with contextlib.suppress(LookupError, TypeError, ValueError, AttributeError):
+            jobs.append(Job.from_state(state))
+    return jobs

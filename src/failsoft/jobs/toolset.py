@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -141,13 +141,11 @@ class Jobs(BaseTool):
         ] = None,
     ) -> dict[str, Any]:
         """List your jobs, the newest first."""
-        jobs = [job for job in await self.desk.book.of(call.principal) if state in (None, job.state)]
-        listed = [
-            {**handle(job), "operation": job.operation, "created_at": job.created_at} for job in jobs[:_LISTED_AT_MOST]
-        ]
+        jobs, total = await self.desk.book.of(call.principal, state, at_most=_LISTED_AT_MOST)
+        listed = [{**handle(job), "operation": job.operation, "created_at": job.created_at} for job in jobs]
         for entry in listed:
             entry.pop("next", None)
-        return {"jobs": listed, "total": len(jobs)}
+        return {"jobs": listed, "total": total}
 
     async def _own(self, job_id: str, call: CallContext) -> Job:
         job = await self.desk.book.read(job_id)
@@ -168,7 +166,7 @@ class Jobs(BaseTool):
     async def _count(self) -> None:
         """Count the jobs of the store by their state."""
         with suppress(ToolError):  # then it stays as it was
-            found = Counter(job.state for job in await self.book.all())
+            found = await self.book.states()
             self._counted = {(str(state),): float(found[state]) for state in JobState}
 
     async def _start_orphans(self) -> None:
@@ -176,8 +174,8 @@ class Jobs(BaseTool):
         while True:
             began = time.monotonic()
             try:
-                for job in await self.desk.book.orphans():
-                    await self.desk.engine.start(job.id)
+                for job_id in await self.desk.book.orphans():
+                    await self.desk.engine.start(job_id)
             except ToolError as lost:
                 logger.debug("Jobs could not be looked for: {}", lost.operator_hint or lost.message)
             await asyncio.sleep(max(_LOOK_EVERY_S, (time.monotonic() - began) / _LOOK_SHARE))

@@ -7,9 +7,9 @@ admission, principal, pauses and metrics. The SDK's own task models are those of
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
@@ -20,13 +20,13 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import Field
 
 from failsoft.framework.answer.response import ToolResponse
-from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.errors import InvalidArgument, JobNotFound
 from failsoft.jobs.answers import response_from
 from failsoft.jobs.desk import Handle
 from failsoft.jobs.record import Job, JobState
 from failsoft.jobs.toolset import Jobs
 from failsoft.server.protocol.wire import call_tool_result
+from failsoft.server.resources import Respond
 
 _Context = ServerRequestContext[Any, Any]
 
@@ -73,19 +73,6 @@ def declares_tasks(ctx: _Context) -> bool:
     declared: Any = ctx.meta and ctx.meta.get(types.CLIENT_CAPABILITIES_META_KEY)
     extensions = declared.get("extensions") if isinstance(declared, Mapping) else None
     return isinstance(extensions, Mapping) and isinstance(extensions.get(TASKS), Mapping)
-
-
-class Respond(Protocol):
-    """Runs an operation for a request and encodes its response."""
-
-    def __call__(
-        self,
-        ctx: _Context,
-        bound: BoundOperation,
-        arguments: Mapping[str, Any],
-        encode: Callable[[ToolResponse[Any]], ToolResponse[Any]],
-    ) -> Awaitable[ToolResponse[Any]]:
-        """Return the encoded response."""
 
 
 class Tasks(Extension):

@@ -65,7 +65,7 @@ async def story_of(wanted: str, calls: Iterable[Mapping[str, Any]], tools: Seque
     kept = found.get("steps")
     steps = [_step(*step) for step in kept] if isinstance(kept, list) else []
     steps += [_audited(entry) async for entry in _entries(call["error_id"], tools)] if call["error_id"] else []
-    return {"call": call, "steps": steps, "commands": list(_commands(call))}
+    return {"call": call, "steps": steps, "commands": await asyncio.to_thread(lambda: [*_commands(call)])}
 
 
 def _step(timestamp: str, kind: str, name: str, result: str, about: str) -> dict[str, str]:

@@ -195,6 +195,17 @@ async def test_a_reader_that_takes_nothing_loses_its_place(shop: Shop, monkeypat
         await other.leave()
 
 
+async def test_readers_that_come_at_once_are_bounded_too(shop: Shop) -> None:
+    async with serving(shop) as app:
+        readers = [Reader(app) for _ in range(2 * feed_module.READERS_AT_MOST)]
+        with anyio.fail_after(20):
+            for reader in readers:
+                await reader.begun.wait()
+        assert sum(reader.status == 200 for reader in readers) == feed_module.READERS_AT_MOST
+        for reader in readers:
+            await reader.leave()
+
+
 async def test_the_events_end_when_the_server_drains(shop: Shop) -> None:
     async with serving(shop) as app:
         reader = Reader(app)

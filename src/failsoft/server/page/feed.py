@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from pydantic_core import to_json
@@ -74,20 +74,23 @@ class Feed:
         """Return a response that sends the status until its reader leaves."""
         return _Stream(self)
 
-    async def send_to(self, send: Send) -> None:
-        """Send the status to one reader until the server drains, or the reader takes nothing."""
+    @contextmanager
+    def place(self) -> Iterator[None]:
+        """Hold the place of a reader; the status is gathered while there is any."""
         self.readers += 1
-        if self._pumping is None or self._pumping.done():
-            self._pumping = asyncio.create_task(self._pump(), name="failsoft status events")
         try:
-            await self._send_steps(send)
+            yield
         finally:
             self.readers -= 1
             if not self.readers and self._pumping is not None:
                 self._pumping.cancel()
                 self._pumping = self._step = None
 
-    async def _send_steps(self, send: Send) -> None:
+    async def send_to(self, send: Send) -> None:
+        """Send the status to one reader until the server drains, or the reader takes nothing."""
+        if self._pumping is None or self._pumping.done():
+            self._step = None
+            self._pumping = asyncio.create_task(self._pump(), name="failsoft status events")
         until, seen = time.monotonic() + _STREAM_AT_MOST_S, -1
         history = _event("history", to_json(self._status.history()))
         while time.monotonic() < until:
@@ -148,15 +151,21 @@ class _Stream(Response):
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
         """Send events until the reader leaves or they end."""
-        await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
+        with self._feed.place():  # before anything is awaited: many may come at once
+            await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
+            has_left = await self._sent(receive, send)
+        if not has_left:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_SLOW_S):
+                    await send({"type": "http.response.body", "body": b""})
+
+    async def _sent(self, receive: Receive, send: Send) -> bool:
+        """Send the events; return whether the reader has left."""
         sending = asyncio.create_task(self._feed.send_to(send))
         leaving = asyncio.create_task(_left(receive))
         try:
             await asyncio.wait([sending, leaving], return_when=asyncio.FIRST_COMPLETED)
-            if not leaving.done():
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_SLOW_S):
-                        await send({"type": "http.response.body", "body": b""})
+            return leaving.done()
         finally:
             for task in (sending, leaving):
                 task.cancel()

@@ -25,6 +25,7 @@ HOMES = {
     "failsoft.cli.openapi.layout": "Group, Text, docstring, flat, laid_out, literal",
     "failsoft.cli.openapi.project": "files_of",
     "failsoft.cli.reload": "fixed_port",
+    "failsoft.cli.remote": "ask as ask_server",
     "failsoft.cli.security": "findings",
     "failsoft.cli.target": "find_project",
     "failsoft.client.answers": "error_in, failure_in, from_json as from_stored, read_answer, to_json",

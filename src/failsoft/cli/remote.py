@@ -12,7 +12,7 @@ from failsoft.framework.text import bounded
 
 TOKEN = "FAILSOFT_TOKEN"  # noqa: S105 - the name of a variable
 _WITHIN_S = 15.0
-_FOUND, _UNAUTHENTICATED, _FORBIDDEN, _MISSING = 200, 401, 403, 404
+_FOUND, _UNAUTHENTICATED, _FORBIDDEN, _MISSING, _UNAVAILABLE = 200, 401, 403, 404, 503
 
 
 def mcp_address(url: str) -> str:
@@ -54,7 +54,7 @@ def ask(url: str, path: str, *, token: str | None, body: dict[str, Any] | None =
 
     Raises:
         INVALID_PARAM: The URL is not an HTTP address.
-        UNAVAILABLE: Nothing answers there, or something else than a failsoft server.
+        UNAVAILABLE: Nothing answers there, or something else than a failsoft server; or it drains, or lost its store.
         UNAUTHENTICATED: It asks for a token, or for another one.
         PERMISSION_DENIED: The token may only read.
         NOT_FOUND: There is nothing of that name, or there are no controls.
@@ -63,7 +63,7 @@ def ask(url: str, path: str, *, token: str | None, body: dict[str, Any] | None =
     import httpx2  # noqa: PLC0415 - half a second that commands on local tools save
 
     parts = _parts(url, hint="--url http://127.0.0.1:8321")
-    address = f"{parts.scheme}://{parts.netloc}/{path}"
+    address = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/').removesuffix('/mcp')}/{path}"
     try:
         with httpx2.Client(timeout=_WITHIN_S, trust_env=False, headers=bearer(token)) as client:
             answer = client.get(address) if body is None else client.post(address, json=body)
@@ -85,6 +85,8 @@ def ask(url: str, path: str, *, token: str | None, body: dict[str, Any] | None =
             message=said or f"{address} is not there: the server has no controls.",
             operator_hint="" if said else "start it with FAILSOFT_ADMIN_TOKEN",
         )
+    if answer.status_code == _UNAVAILABLE:
+        raise Unavailable(message=said or f"{address} takes no requests at the moment: the server drains, or starts.")
     raise ConfigurationError(issue=said or f"{address} answered {answer.status_code}")
 
 

@@ -88,9 +88,7 @@ class Feed:
 
     async def send_to(self, send: Send) -> None:
         """Send the status to one reader until the server drains, or the reader takes nothing."""
-        if self._pumping is None or self._pumping.done():
-            self._step = None
-            self._pumping = asyncio.create_task(self._pump(), name="failsoft status events")
+        self._begin()
         until, seen = time.monotonic() + _STREAM_AT_MOST_S, -1
         history = _event("history", to_json(self._status.history()))
         while time.monotonic() < until:
@@ -106,6 +104,11 @@ class Feed:
                     await send({"type": "http.response.body", "body": text, "more_body": True})
                     continue
             return
+
+    def _begin(self) -> None:
+        if self._pumping is None or self._pumping.done():
+            self._step = None
+            self._pumping = asyncio.create_task(self._pump(), name="failsoft status events")
 
     async def _pump(self) -> None:
         """Gather the status again and again, while the server runs and somebody reads."""

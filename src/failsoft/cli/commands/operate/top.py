@@ -13,12 +13,14 @@ from failsoft.cli.errors import usage
 from failsoft.cli.options import AsJson, Token
 from failsoft.cli.remote import status_of
 from failsoft.cli.screen import Screen
+from failsoft.framework.errors import Unavailable
 from failsoft.framework.text import printable
 
 _EVERY_S = 2.0
 _SHOWN = 12
 """Rows of a table: the first screen of a terminal."""
-_TIMES = ("p50 ms", "p95 ms")
+_LARGE = 100_000.0
+"""From here on a number is shown as it is, and never in powers of ten."""
 Table: TypeAlias = tuple[str, Sequence[str], list[list[str]]]
 
 
@@ -65,8 +67,8 @@ def _follow(url: str, token: str | None, found: dict[str, Any]) -> None:
     from rich.table import Table as Drawn  # noqa: PLC0415 - the same
     from rich.text import Text  # noqa: PLC0415 - the same
 
-    def drawn(found: dict[str, Any]) -> Group:
-        parts: list[Any] = [Text(_head(found))]
+    def drawn(found: dict[str, Any], lost: str = "") -> Group:
+        parts: list[Any] = [Text(_head(found)), *([Text(lost, style="bold red")] if lost else [])]
         for title, columns, rows in _tables(found):
             table = Drawn(*columns, title=title, title_justify="left", expand=True)
             for row in rows:
@@ -75,10 +77,14 @@ def _follow(url: str, token: str | None, found: dict[str, Any]) -> None:
         return Group(*parts)
 
     with suppress(KeyboardInterrupt), Live(drawn(found), screen=True, auto_refresh=False) as live:
+        lost = ""
         while True:
-            live.update(drawn(found), refresh=True)
+            live.update(drawn(found, lost), refresh=True)
             time.sleep(_EVERY_S)
-            found = status_of(url, token=token)
+            try:
+                found, lost = status_of(url, token=token), ""
+            except Unavailable as failed:  # it may be started anew
+                lost = lost or printable(f"As it was at {time.strftime('%H:%M:%S')}: {failed.message}")
 
 
 def _head(found: dict[str, Any]) -> str:
@@ -144,4 +150,8 @@ def _row(facts: dict[str, Any], *names: str) -> list[str]:
 
 
 def _texts(*values: Any) -> list[str]:
-    return ["-" if value is None else printable(str(value)) for value in values]
+    return ["-" if value in {None, ""} else printable(_text(value)) for value in values]
+
+
+def _text(value: Any) -> str:
+    return f"{round(value, 3):g}" if isinstance(value, float) and value < _LARGE else str(value)

@@ -33,6 +33,8 @@ def send(**message: Any) -> None:
 
 
 def answer(number: int) -> str:
+    if MODE == "ends":
+        sys.exit(3)
     if MODE == "changes" and number == 3:
         TOOLS[0]["annotations"] = WRITES
         send(method="notifications/tools/list_changed")

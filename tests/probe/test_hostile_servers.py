@@ -74,3 +74,14 @@ def test_odd_schemas_and_names_end_no_probe(tmp_path: Path) -> None:
 def test_an_answer_beyond_what_is_read_is_too_large_and_no_breach_of_the_protocol(tmp_path: Path) -> None:
     report, _ = probed("large", tmp_path, max_calls=1)
     assert [one.name for one in report.findings] == ["too-large"]
+
+
+def test_a_wait_that_a_text_names_is_something_to_do() -> None:
+    tool = ToolInfo("get_note", is_read_only=True)
+    fault = ProbeFault("value", "get_note", "get_note", {"note_id": "1"}, {"note_id": "2"}, "note_id", ("2",), False)
+    assert Reader({"get_note": tool}, frozenset({"get_note"})).has_advice(fault, "It is being started.\nWait: 2 s")
+
+
+def test_a_call_that_was_not_answered_has_no_answer(tmp_path: Path) -> None:
+    report, _ = probed("ends", tmp_path, max_calls=1)
+    assert [(one.name, one.answer) for one in report.findings] == [("crash", "")]

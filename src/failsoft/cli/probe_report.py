@@ -35,7 +35,7 @@ def show(screen: Screen, report: Report, proxied: Report | None) -> None:
 
 def _show_finding(screen: Screen, number: int, finding: Finding) -> None:
     rule = by_name(finding.name)
-    screen.heading(f"{number}. {finding.tool} breaks {finding.name} ({rule.number}, {finding.severity})", style="bold")
+    screen.heading(f"{number}. {finding.tool}: {finding.name} ({rule.number}, {finding.severity})", style="bold")
     called = f"{finding.call['tool']} {json.dumps(finding.call['arguments'], ensure_ascii=False)}"
     answer = finding.answer.strip().splitlines() or ["(nothing)"]
     cut = [*answer[:_ANSWER_LINES], *(["…"] if len(answer) > _ANSWER_LINES else [])]

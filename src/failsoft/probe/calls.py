@@ -191,7 +191,8 @@ class Calls:
         """Report the rules that an answer breaks."""
         for name, why in broken:
             call = {"tool": bounded(fault.sent_tool, _NAME_AT_MOST), "arguments": shown_arguments(fault.arguments)}
-            said = shown_answer(answer.text or answer.whole.strip())
+            is_none = answer.kind in {"crash", "hang"}  # the text is of this client
+            said = "" if is_none else shown_answer(answer.text or answer.whole.strip())
             is_note = fault.kind == "unknown_tool" or is_of_surrogates(fault)
             tool = bounded(fault.tool, _NAME_AT_MOST)
             self.report.add(Finding(name, tool, fault.kind, call, said, shown_answer(why), is_note=is_note))

@@ -149,8 +149,10 @@ class Probe:
         if (fault.tool, kind) in self._repeated:
             return
         self._repeated.add((fault.tool, kind))
-        broken = unstable(answer, await self._send(fault))
-        if broken is not None:
+        again = await self._send(fault)
+        if again.kind in {"crash", "hang"}:
+            self._calls.add(fault, again, rate(fault, again, self._calls.tools[fault.tool], self._calls.known))
+        elif (broken := unstable(answer, again)) is not None:
             self._calls.add(fault, answer, [broken])
 
     async def _repair(self, fault: Fault, answer: Answer) -> None:

@@ -39,7 +39,7 @@ _UNKNOWN = re.compile(
 _CHANGED = frozenset({"enum", "value", "unknown_tool"})
 """Faults of which a caller does not know what is right: the text has to say it."""
 _WAIT = re.compile(
-    r"again in \d|[Rr]etry (?:after|in) \d|[Ww]ait \d|[Aa]sk (?:the|your) |[Cc]ontact |[Ss]et the |[Rr]eport "
+    r"again in \d|[Rr]etry (?:after|in) \d|[Ww]ait:? \d|[Aa]sk (?:the|your) |[Cc]ontact |[Ss]et the |[Rr]eport "
     r"|has to (?:fix|decide|act|be )|\b(?:operator|administrator)\b"
 )
 """What else a text may say to do: wait, or who has to act."""

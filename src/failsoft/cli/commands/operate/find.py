@@ -130,8 +130,8 @@ def find(
 def _further(found: Sequence[_Event], wanted: str) -> Iterator[str]:
     """Yield the commands that lead on: to the replay of a captured call, and to the whole trace."""
     for error_id in dict.fromkeys(event.ids["error_id"] for event in found if "error_id" in event.ids):
-        if command := _replay_command(error_id):
-            yield f"make the call again: {command}"
+        if _captured(error_id):
+            yield f"make the call again: failsoft replay {error_id}"
     traces = {event.ids["trace_id"] for event in found if "trace_id" in event.ids} - {wanted}
     for trace in sorted(traces):
         yield f"the whole trace: failsoft find {shlex.quote(printable(trace))}"
@@ -148,16 +148,6 @@ def _captured(wanted: str) -> list[_Event]:
     return [
         _Event(capture.timestamp, "capture", {"timestamp": capture.timestamp, "event": "captured", **about, **place})
     ]
-
-
-def _replay_command(error_id: str) -> str:
-    """Return the command that makes a captured call again; empty without a capture."""
-    try:
-        capture = read_capture(error_id)
-    except InvalidParameter:
-        return ""
-    own = () if capture.toolset_class.startswith("failsoft.") else ("--app", printable(capture.toolset_class))
-    return shlex.join(["failsoft", "replay", error_id, *own])
 
 
 def _story(ids: set[str], logs: Sequence[Path], audits: Sequence[Path]) -> list[_Event]:

@@ -20,6 +20,7 @@ HOMES = {
     "failsoft.cli.arguments": "from_json, from_words",
     "failsoft.cli.commands": "codes as codes_module, install as install_module",
     "failsoft.cli.commands.demo": "DemoStep, STORY, _judge as judge, _miscounted as miscounted, _play as play",
+    "failsoft.cli.commands.operate.headline": "findings as findings_of",
     "failsoft.cli.commands.operate.plans": "_complete_plans as complete_plans",
     "failsoft.cli.errors": "ExitCode, exit_code_of",
     "failsoft.cli.openapi.layout": "Group, Text, docstring, flat, laid_out, literal",
@@ -114,7 +115,10 @@ HOMES = {
     "failsoft.framework.threads": "ThreadPool, is_given_up",
     "failsoft.metrics.board": "Board, Boards, in_use, use as use_board",
     "failsoft.metrics.dashboards": "dashboards",
-    "failsoft.metrics.definitions": "ATTEMPTS, CALLS, DEFINITIONS, DURATION, OTHER, PRINCIPAL_CALLS, REPEATED_FAILURES",
+    "failsoft.metrics.definitions": (
+        "ATTEMPTS, CALLS, CIRCUIT_TRANSITIONS, DEFINITIONS, DURATION, OTHER, PRINCIPAL_CALLS, REFUSED, "
+        "REPEATED_FAILURES"
+    ),
     "failsoft.metrics.rules": "ALERTS, alertmanager_file, rule_file",
     "failsoft.metrics.status": "StatusNumbers",
     "failsoft.metrics.values": "Row, added",

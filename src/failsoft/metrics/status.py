@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +12,18 @@ from operator import sub
 from typing import Any, TypeAlias
 
 from failsoft.framework.clock import utc_timestamp
-from failsoft.metrics.definitions import CALLS, DURATION, ERRORS, INFLIGHT, NEXT_STEPS
+from failsoft.metrics.definitions import (
+    CALLS,
+    CIRCUIT_TRANSITIONS,
+    DURATION,
+    ERRORS,
+    INFLIGHT,
+    NEXT_STEPS,
+    REFUSED,
+    REPEATED_FAILURES,
+    WORKER_RESTARTS,
+    MetricDefinition,
+)
 from failsoft.metrics.families import Merged, Series
 from failsoft.metrics.recorder import PrometheusRecorder
 from failsoft.metrics.rules import FAULTS
@@ -20,6 +32,8 @@ SAMPLE_EVERY_S = 60.0
 _SAMPLES_AT_MOST = 62
 _WINDOW_S, _LONG_WINDOW_S = 300.0, 3_600.0
 _RATE_S = 60.0
+_SIGNS = (REFUSED, REPEATED_FAILURES, WORKER_RESTARTS)
+"""Counters of incidents that no failed call tells of; how often a circuit closed is another."""
 Key: TypeAlias = tuple[str, ...]
 
 
@@ -44,6 +58,40 @@ class _Sample:
     errors: Mapping[str, float] = field(default_factory=dict)
 
 
+class _Signs:
+    """By how much the counters of incidents have risen, and when."""
+
+    def __init__(self) -> None:
+        self._before: dict[Key, int] | None = None
+        self._rises: deque[tuple[float, Key, int]] = deque()
+        self._lock = threading.Lock()
+
+    def note(self, series: Mapping[str, Series], at_s: float) -> list[dict[str, Any]]:
+        """Return the counters that rose in the short window; what was there at the first call is no rise."""
+        now: dict[Key, int] = {
+            (metric.name, label): int(count)
+            for metric in _SIGNS
+            for labels, counts in series[metric.name].items()
+            for label, count in zip(_labels(metric, labels), counts, strict=True)
+        }
+        for (dependency,), counts in series[CIRCUIT_TRANSITIONS.name].items():
+            closings = counts[CIRCUIT_TRANSITIONS.values.index("closed")]
+            now[CIRCUIT_TRANSITIONS.name, dependency] = int(closings)
+        with self._lock:
+            before = now if self._before is None else self._before
+            self._before = now
+            rises = {key: count - before.get(key, 0) for key, count in now.items()}
+            self._rises.extend((at_s, key, by) for key, by in rises.items() if by > 0)
+            while self._rises and at_s - self._rises[0][0] > _WINDOW_S:
+                self._rises.popleft()
+            found: dict[Key, dict[str, Any]] = {}
+            for seen_s, key, by in self._rises:
+                seen = utc_timestamp(after_s=seen_s - at_s)
+                sign = found.setdefault(key, {"metric": key[0], "label": key[1], "count": 0, "first": seen})
+                sign |= {"count": sign["count"] + by, "last": seen}
+            return list(found.values())
+
+
 class StatusNumbers:
     """Reads the numbers, and keeps a sample of each minute of the last hour.
 
@@ -62,10 +110,13 @@ class StatusNumbers:
     ) -> None:
         self._recorders, self._objective, self._clock = recorders, objective, clock
         self._samples: deque[_Sample] = deque([_Sample(clock())], maxlen=_SAMPLES_AT_MOST)
+        self._signs = _Signs()
 
     def sample(self) -> None:
         """Keep the numbers as they are now; of samples older than the short window the totals alone."""
-        now = self._sampled(Merged(self._recorders).series)
+        series = Merged(self._recorders).series
+        now = self._sampled(series)
+        self._signs.note(series, now.at_s)
         for at, old in enumerate(self._samples):
             if old.outcomes and now.at_s - old.at_s > _WINDOW_S + SAMPLE_EVERY_S:
                 self._samples[at] = replace(old, outcomes={}, durations={})
@@ -83,9 +134,10 @@ class StatusNumbers:
         }
 
     def read(self) -> dict[str, Any]:
-        """Return `operations`, `errors`, `objective`, `advice`, and the gauges by metric."""
+        """Return `operations`, `errors`, `objective`, `advice`, `signs` if there are any, and the gauges by metric."""
         series = Merged(self._recorders).series
         now = self._sampled(series)
+        signs = self._signs.note(series, now.at_s)
         before, minute = self._before(now.at_s - _WINDOW_S), self._before(now.at_s - _RATE_S)
         running = series[INFLIGHT.name]
         return {
@@ -110,6 +162,7 @@ class StatusNumbers:
                 "burn_1h": self._burn(now, _LONG_WINDOW_S),
             },
             "advice": dict(zip(NEXT_STEPS.values, _summed(series[NEXT_STEPS.name]), strict=True)),
+            **({"signs": signs} if signs else {}),
             "series": series,
         }
 
@@ -131,6 +184,11 @@ class StatusNumbers:
         before = self._before(now.at_s - window_s)
         calls, permitted = now.calls - before.calls, 1 - self._objective
         return round((now.faults - before.faults) / calls / permitted, 3) if calls > 0 and permitted > 0 else 0.0
+
+
+def _labels(metric: MetricDefinition, labels: Key) -> Key:
+    """Return the values of the only label of a metric, one for each of its numbers."""
+    return metric.values or labels
 
 
 def _rate(now: Sequence[float], before: Sequence[float] | None, seconds: float) -> float:

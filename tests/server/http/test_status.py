@@ -12,7 +12,7 @@ import pytest
 
 from failsoft import BaseTool, CircuitBreaker, NotFound, Retry, Settings, Unavailable, asgi_app, operation
 from failsoft.testing import fresh_runtime
-from tests.doors import StatusNumbers
+from tests.doors import CIRCUIT_TRANSITIONS, REFUSED, StatusNumbers
 from tests.server.http.test_app import opened
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "docs/schemas/status.schema.json").read_text())
@@ -57,7 +57,7 @@ async def _status(shop: Shop, **header: str) -> dict[str, Any]:
 
 async def test_a_server_without_a_call_has_its_operations_without_percentiles(shop: Shop) -> None:
     found = await _status(shop)
-    assert found.keys() == SCHEMA["properties"].keys()
+    assert found.keys() == SCHEMA["properties"].keys() - {"signs"}
     assert (found["name"], found["phase"], found["recent"], found["errors"]) == ("shop", "ready", [], [])
     assert [(one["tool"], one["operation"], one["read_only"], one["p95_ms"]) for one in found["operations"]] == [
         ("shop", "price", True, None),
@@ -157,3 +157,19 @@ def test_rates_and_burn_are_those_of_their_window() -> None:
     assert sell["rate_per_s"] == pytest.approx(100 / 90, rel=0.01)
     assert sell["p50_ms"] <= 10
     assert 1_000 <= sell["p95_ms"] <= 2_000
+
+
+def test_refused_requests_repeated_failures_and_closed_breakers_are_signs_for_five_minutes() -> None:
+    runtime = fresh_runtime()
+    now = [0.0]
+    numbers = StatusNumbers([runtime.metrics], objective=0.99, clock=lambda: now[0])
+    assert "signs" not in numbers.read()
+    for _ in range(3):
+        runtime.metrics.count(REFUSED, "421")
+    runtime.metrics.count(CIRCUIT_TRANSITIONS, "bank", "open")
+    runtime.metrics.count(CIRCUIT_TRANSITIONS, "bank", "closed")
+    now[0] = 1.0
+    signs = {(sign["metric"], sign["label"]): sign["count"] for sign in numbers.read()["signs"]}
+    assert signs == {("mcp_http_refused_total", "421"): 3, ("mcp_circuit_transitions_total", "bank"): 1}
+    now[0] = 400.0
+    assert "signs" not in numbers.read()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -13,10 +14,16 @@ from typing import Any, NamedTuple
 from pydantic_core import to_json
 
 from failsoft.framework.clock import utc_timestamp
-from failsoft.framework.events import CallEvent, EffectEvent, IdempotencyEvent, RecoveryEvent, ReloadEvent
+from failsoft.framework.events import CallEvent, EffectEvent, IdempotencyEvent, RecoveryEvent, ReloadEvent, StoreEvent
 from failsoft.metrics import PrometheusRecorder
 from failsoft.metrics.board import Board, in_use
-from failsoft.metrics.definitions import BULKHEAD_RUNNING, BULKHEAD_WAITING, RETRY_BUDGET, STATE_STORE_UNAVAILABLE
+from failsoft.metrics.definitions import (
+    BULKHEAD_RUNNING,
+    BULKHEAD_WAITING,
+    RETRY_BUDGET,
+    STATE_QUOTA,
+    STATE_STORE_UNAVAILABLE,
+)
 from failsoft.metrics.status import SAMPLE_EVERY_S, StatusNumbers
 from failsoft.recovery.strategies.circuit_breaker import Circuit, CircuitBreaker
 from failsoft.server.assembly import Assembly
@@ -24,6 +31,7 @@ from failsoft.server.page.story import StepLog, story_of
 
 _PLACE_AT_MOST = 300
 _BEAT_EVERY_S = 0.5
+_QUOTA_NEARLY_USED = 0.8
 _RESTS = 3
 """Times that gathering the status took, before it is gathered anew."""
 
@@ -53,6 +61,7 @@ class Status:
         self._numbers = StatusNumbers(self._recorders, objective=assembly.settings.objective)
         self._is_development = assembly.settings.environment == "development"
         self._reload: dict[str, Any] = {"ok": True}
+        self._failing_since: dict[str, str] = {}
         self._steps = StepLog()
         self._turn = asyncio.Lock()
         self._next: asyncio.Task[Snapshot] | None = None
@@ -61,6 +70,7 @@ class Status:
         for runtime in runtimes:
             runtime.events.subscribe(self._note, CallEvent)
             runtime.events.subscribe(self._note_reload, ReloadEvent)
+            runtime.events.subscribe(self._note_store, StoreEvent)
             runtime.events.subscribe(self._steps.note, RecoveryEvent, EffectEvent, IdempotencyEvent)
         assembly.lifecycle.while_running(self._sample)
         if shared is None:
@@ -108,6 +118,8 @@ class Status:
         found = await asyncio.to_thread(self._gathered)
         series = found.pop("series")
         faults = [fault for (fault,), (value,) in series[STATE_STORE_UNAVAILABLE.name].items() if value]
+        quota_used = max((value for (value,) in series[STATE_QUOTA.name].values()), default=0.0)
+        audit_ok = "audit" not in self._assembly.lifecycle.degraded
         state = self._assembly.tools[0].runtime.settings.state_url
         return {
             **self.public(),
@@ -119,8 +131,10 @@ class Status:
                 "kind": _kind(state.get_secret_value().partition(":")[0]) if state is not None else "memory",
                 "available": not faults,
                 **({"fault": faults[0]} if faults else {}),
+                **({"quota_used": quota_used} if quota_used > _QUOTA_NEARLY_USED else {}),
+                **self._since("store", is_ok=not faults),
             },
-            "audit": {"ok": "audit" not in self._assembly.lifecycle.degraded},
+            "audit": {"ok": audit_ok, **self._since("audit", is_ok=audit_ok)},
             "reload": self._reload,
         }
 
@@ -147,6 +161,7 @@ class Status:
         for worker in self._board.server.workers(loads=True):
             if worker.slot >= 0 and worker.is_alive:
                 memory_bytes, threads = _process(worker.pid)
+                started = _started(worker.pid) if worker.restarts else None
                 found.append(
                     {
                         "pid": worker.pid,
@@ -156,6 +171,7 @@ class Status:
                         "loop_lag_s": round(worker.lag_s, 3),
                         "memory_bytes": memory_bytes,
                         "threads": threads,
+                        **({"started": started} if started else {}),
                     }
                 )
         return found
@@ -189,7 +205,18 @@ class Status:
         self._board.note_call(facts)
 
     def _note_reload(self, event: ReloadEvent) -> None:
-        self._reload = {"ok": event.ok} if event.ok else {"ok": False, "error": event.reason}
+        error = {} if event.ok else {"error": event.reason}
+        self._reload = {"ok": event.ok, **error, **self._since("reload", is_ok=event.ok)}
+
+    def _note_store(self, event: StoreEvent) -> None:
+        self._since("store", is_ok=event.available)
+
+    def _since(self, name: str, *, is_ok: bool) -> dict[str, str]:
+        """Return since when something is known not to work: `since`, or nothing if it works."""
+        if is_ok:
+            self._failing_since.pop(name, None)
+            return {}
+        return {"since": self._failing_since.setdefault(name, utc_timestamp())}
 
     async def _beat(self) -> None:
         """Tell that the event loop runs, in an ASGI server of somebody else."""
@@ -248,3 +275,11 @@ def _process(pid: int) -> tuple[int | None, int | None]:
         facts = dict(line.split(":", 1) for line in lines if ":" in line)
         return int(facts["VmRSS"].split()[0]) * 1_024, int(facts["Threads"])
     return None, None
+
+
+def _started(pid: int) -> str | None:
+    """Return when a process started; None where the system does not say."""
+    with suppress(OSError, ValueError, IndexError, AttributeError):
+        ticks = int(Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[19])
+        return utc_timestamp(after_s=ticks / os.sysconf("SC_CLK_TCK") - time.clock_gettime(time.CLOCK_BOOTTIME))
+    return None

@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
+from failsoft.cli.commands.operate.headline import callers, findings
 from failsoft.cli.errors import usage
 from failsoft.cli.options import AsJson, Token
 from failsoft.cli.remote import status_of
@@ -88,14 +89,11 @@ def _follow(url: str, token: str | None, found: dict[str, Any]) -> None:
 
 
 def _head(found: dict[str, Any]) -> str:
-    """Return one line: what suffers first."""
-    objective, store = found["objective"], found["store"]
+    """Return what suffers first, and a line for each finding."""
+    objective = found["objective"]
     burn = f"error budget burns {objective['burn_5m']:g} times as fast as permitted (1 h: {objective['burn_1h']:g})"
-    faults = [] if store["available"] else [f"state store {store.get('fault', 'lost')}"]
-    faults += [] if found["audit"]["ok"] else ["audit log fails"]
-    faults += [] if found["reload"]["ok"] else ["recovery file has a mistake"]
-    facts = [f"{found['name']} {found['version']} is {found['phase']}", burn, *faults]
-    return printable("; ".join(facts))
+    head = f"{found['name']} {found['version']} is {found['phase']}; {callers(found)}; {burn}"
+    return "\n".join(map(printable, (head, *findings(found))))
 
 
 def _tables(found: dict[str, Any]) -> Iterator[Table]:

@@ -10,7 +10,7 @@ import { FAULTS, Headline } from "./headline.js";
 import { ErrorChart, History } from "./history.js";
 import { Advice, Dependencies, Objective, Operations, State, Workers } from "./panels.js";
 
-const TICK_MS = 5000;
+const TICK_MS = 1000;
 const STATES = { connecting: "connecting", live: "live", reconnecting: "not reached, trying again", paused: "paused", draining: "draining", locked: "locked" };
 
 const byId = (id) => document.getElementById(id);

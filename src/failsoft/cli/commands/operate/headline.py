@@ -6,6 +6,8 @@ import datetime as dt
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from failsoft.metrics.rules import FAULTS
+
 _RECENT_S, _QUIET_S, _SIGNS_FROM = 300.0, 60.0, 10
 _FAILED = {"error", "rejected"}
 Status = dict[str, Any]
@@ -14,9 +16,9 @@ Status = dict[str, Any]
 def findings(status: Status) -> list[str]:
     """Return what is wrong, worst first: since when, and what to do."""
     finders: tuple[Callable[[Status], Iterator[str]], ...] = (
-        *(_of_the_parts, _of_dependencies, _of_calls, _of_workers, _of_signs),
+        *(_of_the_parts, _of_dependencies, _of_calls, _of_workers, _of_signs, _of_repeats),
     )
-    return [line for find in finders for line in find(status)] or [*_of_repeats(status)]
+    return [line for find in finders for line in find(status)]
 
 
 def callers(status: Status) -> str:
@@ -92,6 +94,8 @@ def _of_signs(status: Status) -> Iterator[str]:
 
 def _of_repeats(status: Status) -> Iterator[str]:
     for sign in _signs(status, "mcp_repeated_failures_total", at_least=_SIGNS_FROM):
+        if any(call["code"] == sign["label"] and call["category"] in FAULTS for call in status["recent"]):
+            continue  # its cause is named above
         todo = "call_failed in the log names it"
         yield _line(f"A client repeats a call that fails with {sign['label']}", sign["first"], todo)
 

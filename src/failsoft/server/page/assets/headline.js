@@ -41,9 +41,8 @@ export function findings(status, failingMinute, lostSince = null, pace = new Pac
     ...ofTheConnection(lostSince), ...(lostSince ? [] : ofSilence(status, readAt)), ...ofThePhase(status), ...ofBlockedLoops(status), ...ofTheStore(status), ...ofTheAudit(status), ...ofDependencies(status, failingSince),
     ...ofLostWrites(status), ...ofOverload(status), ...ofDefects(status), ...ofWorkers(status), ...ofSlowness(status, pace),
     ...ofCalls(status, failingSince), ...ofQuotas(status), ...ofTheReload(status), ...ofRequests(status),
-    ...ofRecoveries(status), ...ofPauses(status),
+    ...ofRepeats(status), ...ofRecoveries(status), ...ofPauses(status),
   ];
-  if (found.every(({ tone }) => tone === "note")) found.unshift(...ofRepeats(status));
   const order = ["bad", "warn", "note"];
   return found.sort((one, other) => order.indexOf(one.tone) - order.indexOf(other.tone));
 }
@@ -224,7 +223,7 @@ function* ofSlowness({ operations }, pace) {
     const { meanS, since: from } = pace.of(tool, operation);
     if (!(meanS > SLOW_S) || meanS * 1000 < 5 * (usual ?? 0)) continue;
     yield {
-      key: `slow ${operation}`, tone: "warn", what: `${operation} is slow: its calls take ${meanS.toFixed(1)} s or longer`, since: from,
+      key: `slow ${operation}`, tone: "warn", what: `${operation} is slow: its calls take ${Math.min(meanS, WATCHED_S).toFixed(1)} s or longer`, since: from,
       todo: "look at what it depends on; a shorter time limit keeps threads and places free", incident: "A dependency is slow",
     };
   }
@@ -256,7 +255,8 @@ function* ofRequests(status) {
 
 function* ofRepeats(status) {
   for (const { label, count: number, first, last } of rising(status, "mcp_repeated_failures_total")) {
-    if (number < REFUSED_FROM || secondsSince(last) > QUIET_AT_MOST_S) continue;
+    const isOfTheServer = status.recent.some((call) => call.code === label && FAULTS.has(call.category));
+    if (isOfTheServer || number < REFUSED_FROM || secondsSince(last) > QUIET_AT_MOST_S) continue;
     yield {
       key: `repeats ${label}`, tone: "note", what: `A client repeats a call that fails with ${label}`, since: first,
       todo: "call_failed in the log names its user and session", incident: "A client repeats a failing call",

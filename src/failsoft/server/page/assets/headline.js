@@ -38,7 +38,8 @@ const STORE = {
 export function findings(status, failingMinute, lostSince = null, pace = new Pace(), readAt = now()) {
   const failingSince = firstFault(status, failingMinute);
   const found = [
-    ...ofTheConnection(lostSince), ...(lostSince ? [] : ofSilence(status, readAt)), ...ofThePhase(status), ...ofBlockedLoops(status), ...ofTheStore(status), ...ofTheAudit(status), ...ofDependencies(status, failingSince),
+    ...ofTheConnection(lostSince), ...(lostSince ? [] : ofSilence(status, readAt)), ...ofThePhase(status),
+    ...ofBlockedLoops(status), ...ofTheStore(status), ...ofTheAudit(status), ...ofDependencies(status, failingSince),
     ...ofLostWrites(status), ...ofOverload(status), ...ofDefects(status), ...ofWorkers(status), ...ofSlowness(status, pace),
     ...ofCalls(status, failingSince), ...ofQuotas(status), ...ofTheReload(status), ...ofRequests(status),
     ...ofRepeats(status), ...ofRecoveries(status), ...ofPauses(status),
@@ -74,7 +75,7 @@ function isOver([newest], { operations }) {
 const rising = ({ signs = [] }, metric) => signs.filter((sign) => sign.metric === metric);
 
 function* ofSilence({ phase }, readAt) {
-  if (phase !== "ready" || now() - readAt < SILENT_S * 1000) return;
+  if (phase !== "ready" || document.hidden || now() - readAt < SILENT_S * 1000) return;
   yield {
     key: "silent", tone: "bad", what: "This page hears nothing from the server", since: new Date(readAt).toISOString(),
     todo: "see whether the server is down, or the worker that this page reads hangs", incident: "A replica is down",
@@ -322,6 +323,7 @@ export class Headline {
     this.key = null;
     this.pace = new Pace();
     this.seen = null;
+    document.addEventListener("visibilitychange", () => (this.readAt = now())); // A hidden page reads nothing.
   }
 
   update(status, failingSince, lostSince) {

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from failsoft import BaseTool, Runtime, Settings, operation
-from tests.doors import CallScope, Job, assemble_server, jobs_of, new_id
+from tests.doors import CallScope, Job, assemble_server, jobs_of, new_job_id
 
 pytestmark = pytest.mark.anyio
 
@@ -29,7 +29,7 @@ async def test_the_newest_jobs_of_a_caller_are_listed_and_all_are_counted(princi
         for whose in ("ann", None, ""):
             named = {"principal": whose or "", "is_anonymous": whose is None, "created_at": f"2026-11-{number:02}"}
             state = "completed" if number % 2 else "failed"
-            job = Job(id=new_id(whose), operation="weigh", arguments="{}", state=state, **named)
+            job = Job(id=new_job_id(whose), operation="weigh", arguments="{}", state=state, **named)
             await jobs.book.open(job)
             if whose == principal:
                 opened.append(job.id)

@@ -93,7 +93,7 @@ class Feed:
         history = _event("history", to_json(self._status.history()))
         while time.monotonic() < until:
             while self._step is None or self._step.number == seen:
-                if self._pumping.done():
+                if self._pumping is None or self._pumping.done():
                     return
                 await self._stepped.wait()
             step = self._step

@@ -129,7 +129,7 @@ def test_the_answers_on_the_first_pages_are_those_that_the_example_prints(root: 
     assert (shown, short) == (before, after)
 
 
-@pytest.mark.parametrize("ending", ["failsoft demo", "pytest -n 2"])
+@pytest.mark.parametrize("ending", ["failsoft demo", "pytest -n 3"])
 def test_the_readme_has_one_line_that_starts_from_python_and_pip_alone(root: Path, ending: str) -> None:
     lines = [line for line in (root / "README.md").read_text().splitlines() if line.startswith("python3 -m venv")]
     assert len([line for line in lines if line.endswith(ending)]) == 1

@@ -64,3 +64,40 @@ def test_a_job_that_finds_the_store_lost_is_done_once_and_completes(at: int, how
     job = InstantClock().run(main())
     assert records.was_lost
     assert (job["state"], job["result"].get("data"), till.charged) == ("completed", 5, [5])
+
+
+class Gone(SharedRecords):
+    """Records of jobs that take no writes for so many tries, from the first charge on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.refused, self.charged = 0, list[int]()
+        self.written: list[tuple[str, Any]] = []
+
+    async def swap(self, key: str, version: str, write: Write) -> Held | None:
+        if "/job:" in key and self.charged and self.refused < 500:
+            self.refused += 1
+            raise StoreLost("gone")
+        self.written.append((key, write.value))
+        return await super().swap(key, version, write)
+
+
+def test_a_runner_gives_up_a_store_that_is_gone_and_another_one_ends_the_job_without_doing_it_again() -> None:
+    records = Gone()
+    till = Till(Runtime(settings=Settings(), state=LocalState(records=records)))
+    till.charged = records.charged
+
+    async def main() -> Any:
+        async with Client(mcp_server([till], name="till")) as client:
+            caller = Caller(client)
+            job_id = (await caller.data("charge", {"amount": 5}))["job_id"]
+            for _ in range(1_000):
+                job = await caller.ended(job_id)
+                if job["state"] != "working":
+                    break
+            return job
+
+    job = InstantClock().run(main())
+    (runs,) = [record["runs"] for key, record in records.written if "/job:" in key][-1:]
+    assert (records.refused, runs) == (500, 2)
+    assert (job["state"], job["result"].get("data"), till.charged) == ("completed", 5, [5])

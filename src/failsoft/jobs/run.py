@@ -30,6 +30,8 @@ HEARTBEAT_S: Final = 1.0
 """How often a runner reports, in seconds: a cancellation by another process is seen within that time."""
 _NEWS_EVERY_S: Final = 0.2
 _STATUS_AT_MOST = 300
+_STORED_WITHIN_S = 3_600.0
+"""How long a runner tries to store the end of its job, in seconds: its server and the store may be gone for good."""
 _HANDLE_BYTES = 5_000
 """What `get_job` may add to the response of a job, in bytes: twice its handle, with a status of the longest."""
 _CANCELLED = "cancelled; nothing was changed"
@@ -175,8 +177,11 @@ class _Run:
         return response
 
     async def _kept(self, state: JobState, status: str, answer: Mapping[str, Any] | None) -> Job | None:
-        """End the job once the store takes it. A result that the quota has no space for is replaced by a failure."""
-        pause_s, is_free = 0.1, False
+        """End the job once the store takes it; None if it did not for an hour, after which another runner has the job.
+
+        A result that the quota has no space for is replaced by a failure.
+        """
+        until, pause_s, is_free = loop_time() + _STORED_WITHIN_S, 0.1, False
         while True:
             try:
                 return await self._book.end(self._job, self._owner, state, status, answer, is_free=is_free)
@@ -187,6 +192,9 @@ class _Run:
                 is_free = True  # failures are small
                 continue
             except ToolError as lost:
+                if loop_time() > until:
+                    logger.error("The end of a job could not be stored ({}), and was given up", lost.operator_hint)
+                    return None
                 if pause_s > HEARTBEAT_S:
                     logger.error("The end of a job could not be stored ({}): trying again", lost.operator_hint)
             await asyncio.sleep(pause_s)

@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 
 from failsoft import ConfigurationError
-from tests.doors import UpstreamTarget, check_programs, from_command, from_file, from_url, read_overrides
+from tests.doors import (
+    UpstreamTarget,
+    behind_proxy,
+    check_programs,
+    from_command,
+    from_file,
+    from_url,
+    headers_of_proxy,
+    read_overrides,
+)
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
@@ -31,6 +40,22 @@ def test_the_file_of_the_usual_clients_names_several_servers(tmp_path, monkeypat
     files, shop = from_file(written(tmp_path, {"mcpServers": servers}))
     assert (files.name, files.command, files.environment) == ("files", ("npx", "pkg", "/data"), {"A": "1"})
     assert (shop.url, shop.headers) == ("https://127.0.0.1/mcp", {"Authorization": "Bearer t0ken"})
+
+
+def test_a_header_takes_its_secret_from_a_variable(monkeypatch):
+    monkeypatch.setenv("SHOP_TOKEN", "t0ken")
+    assert headers_of_proxy(["Authorization: Bearer ${SHOP_TOKEN}"]) == {"Authorization": "Bearer t0ken"}
+    with pytest.raises(ConfigurationError):
+        headers_of_proxy(["X-Key: ${NOT_SET}"])
+
+
+def test_the_token_of_a_probed_server_is_in_no_command_line(monkeypatch):
+    behind = behind_proxy(from_url("https://127.0.0.1/mcp", headers={"Authorization": "Bearer t0ken"}))
+    assert "t0ken" not in " ".join(behind.command)
+    for name, value in behind.environment.items():
+        monkeypatch.setenv(name, value)
+    given = behind.command[behind.command.index("--header") + 1]
+    assert headers_of_proxy([given]) == {"Authorization": "Bearer t0ken"}
 
 
 def test_the_configuration_on_the_page_can_be_used():

@@ -148,18 +148,18 @@ def _entry(name: str, entry: Any) -> UpstreamTarget:
         raise ConfigurationError(issue=f"the server '{bounded(name)}' is not an object")
     url = entry.get("url") or entry.get("serverUrl")
     if url is not None:
-        return from_url(_expanded(url, name), name=name, headers=_strings(entry, "headers", name))
+        return from_url(expanded(url, _server(name)), name=name, headers=_strings(entry, "headers", name))
     command = entry.get("command")
     arguments = entry.get("args", [])
     if not isinstance(command, str) or not command or not isinstance(arguments, list):
         raise ConfigurationError(issue=f"the server '{bounded(name)}' has neither a command with args nor a url")
-    words = [_expanded(word, name) for word in (command, *arguments)]
+    words = [expanded(word, _server(name)) for word in (command, *arguments)]
     folder = entry.get("cwd")
     return UpstreamTarget(
         name=_name(name),
         command=tuple(words),
         environment=_strings(entry, "env", name),
-        folder=None if folder is None else _expanded(folder, name),
+        folder=None if folder is None else expanded(folder, _server(name)),
     )
 
 
@@ -167,23 +167,32 @@ def _strings(entry: Mapping[str, Any], key: str, server: str) -> dict[str, str]:
     given = entry.get(key) or {}
     if not isinstance(given, dict):
         raise ConfigurationError(issue=f"{key} of the server '{bounded(server)}' is not an object")
-    return {name: _expanded(value, server) for name, value in given.items()}
+    return {name: expanded(value, _server(server)) for name, value in given.items()}
 
 
-def _expanded(value: Any, server: str) -> str:
+def _server(name: str) -> str:
+    return f"the server '{bounded(name)}'"
+
+
+def expanded(value: Any, owner: str) -> str:
+    """Return a string with the values of its `${VARIABLE}`s; `owner` names in failures what it belongs to.
+
+    Raises:
+        CONFIG_ERROR: It is no string, or a variable without a default is not set.
+    """
     if not isinstance(value, str):
-        raise ConfigurationError(issue=f"the server '{bounded(server)}' has a value that is not a string")
+        raise ConfigurationError(issue=f"{owner} has a value that is not a string")
 
     if asked := _ASKED.search(value):
         raise ConfigurationError(
-            issue=f"the server '{bounded(server)}' uses {asked[0]}, which only VS Code can ask for",
+            issue=f"{owner} uses {asked[0]}, which only VS Code can ask for",
             resolution="use ${VARIABLE}, and set it in the environment of the proxy",
         )
 
     def replaced(match: re.Match[str]) -> str:
         found = os.environ.get(match[1], match[2])
         if found is None:
-            raise ConfigurationError(issue=f"the server '{bounded(server)}' uses ${{{match[1]}}}, which is not set")
+            raise ConfigurationError(issue=f"{owner} uses ${{{match[1]}}}, which is not set")
         return found
 
     return _VARIABLE.sub(replaced, value)

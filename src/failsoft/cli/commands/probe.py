@@ -211,9 +211,11 @@ def _behind_proxy(target: UpstreamTarget) -> UpstreamTarget:
     """Return the same server behind `failsoft proxy`."""
     words: list[str] = [*_OWN, "proxy", "--name", target.name]
     if target.url:
-        for name, value in target.headers.items():
-            words += ["--header", f"{name}: {value}"]
-        return replace(target, command=(*words, "--url", target.url), url="", headers={})
+        variables = {f"PROBE_HEADER_{number}": value for number, value in enumerate(target.headers.values())}
+        for name, variable in zip(target.headers, variables, strict=True):
+            words += ["--header", f"{name}: ${{{variable}}}"]  # every user of the machine sees a command line
+        command = (*words, "--url", target.url)
+        return replace(target, command=command, url="", headers={}, environment=variables)
     given = [part for name in target.environment for part in ("--env", name)]
     return replace(target, command=(*words, *given, "--", *target.command))
 

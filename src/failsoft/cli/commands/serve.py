@@ -123,7 +123,10 @@ def proxy(  # noqa: PLR0913 - what an operator may set
         Path | None, typer.Option(metavar="FILE", help="TOML: annotations, time-outs, names, hidden tools.")
     ] = None,
     header: Annotated[
-        list[str] | None, typer.Option(metavar="NAME:VALUE", help="With --url: a header for every request.")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME:VALUE", help="With --url: a header for every request; ${VARIABLE} is replaced by its value."
+        ),
     ] = None,
     env: Annotated[
         list[str] | None,
@@ -269,12 +272,14 @@ def _with_variables(targets: list[UpstreamTarget], names: list[str]) -> list[Ups
 
 
 def _headers(given: list[str]) -> dict[str, str]:
+    from failsoft.proxy.targets import expanded  # noqa: PLC0415 - as above
+
     headers = {}
     for text in given:
         name, separator, value = text.partition(":")
         if not separator or not name.strip():
             raise usage(message="a --header is of the form NAME:VALUE", hint="failsoft proxy --help")
-        headers[name.strip()] = value.strip()
+        headers[name.strip()] = expanded(value.strip(), f"the --header {name.strip()}")
     return headers
 
 

@@ -44,7 +44,7 @@ def shop() -> Shop:
 class Reader:
     """Reads the events of an app as an ASGI server would pass them on."""
 
-    def __init__(self, app: Any, token: str = TOKEN) -> None:
+    def __init__(self, app: Any, token: str = TOKEN, **more: str) -> None:
         self.status = 0
         self.headers: dict[str, str] = {}
         self.is_over = False
@@ -54,6 +54,7 @@ class Reader:
         self._gone = asyncio.Event()
         self.begun = asyncio.Event()
         headers = [(b"host", b"127.0.0.1:8321"), (b"authorization", f"Bearer {token}".encode())]
+        headers += [(name.replace("_", "-").encode(), value.encode()) for name, value in more.items()]
         scope = {"type": "http", "method": "GET", "path": "/events", "query_string": b"", "headers": headers}
         scope |= {"asgi": {"version": "3.0", "spec_version": "2.4"}, "http_version": "1.1", "scheme": "http"}
         self._task = asyncio.create_task(app(scope, self._receive, self._send))
@@ -221,3 +222,10 @@ async def test_events_take_the_token(shop: Shop) -> None:
         reader = Reader(app, token="another")
         await reader.ended()
         assert reader.status == 401
+
+
+async def test_the_page_of_another_site_takes_no_place(shop: Shop) -> None:
+    async with serving(shop) as app:
+        reader = Reader(app, sec_fetch_site="cross-site")
+        await reader.ended()
+        assert reader.status == 403

@@ -104,6 +104,8 @@ class _Page:
     async def events(self, request: Request) -> Response:
         if request.method == "HEAD":
             return Response(headers=_DATA, media_type="text/event-stream")
+        if request.headers.get("sec-fetch-site") == "cross-site":  # a foreign page cannot read it, but holds a place
+            return JSONResponse({"error": "The page of another site may not read this."}, 403, _DATA)
         if self._feed.is_full:
             headers = {**_DATA, "retry-after": str(_RETRY_AFTER_S)}
             return JSONResponse({"error": "Too many pages are open."}, 503, headers)

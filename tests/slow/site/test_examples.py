@@ -83,9 +83,10 @@ def test_every_toolset_takes_a_runtime_and_passes_it_on() -> None:
 
 @pytest.fixture(scope="module")
 def path_of_programs(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a PATH on which `failsoft` and `python` start in forks."""
+    """Return a PATH on which `python`, `failsoft` and `pytest` start in forks."""
     folder = tmp_path_factory.mktemp("programs")
-    for name, command in {"python": PYTHON, "failsoft": f"{PYTHON} -m failsoft"}.items():
+    modules = {name: f"{PYTHON} -m {name}" for name in ("failsoft", "pytest")}
+    for name, command in {"python": PYTHON, **modules}.items():
         (folder / name).write_text(f'#!/bin/sh\nexec {command} "$@"\n')
         (folder / name).chmod(0o755)
     return f"{folder}{os.pathsep}{os.environ['PATH']}"

@@ -12,7 +12,6 @@ from failsoft.events import Events
 from failsoft.tools.flux import Flux
 from tests.doors import FluxSettings, LocalState, SqliteBackend, Workers, open_state, work_module
 from tests.programs.flux import IN_FLUX
-from tests.programs.redis import RunningRedis
 from tests.tools.flux import tasks
 from tests.tools.flux.lab import AEROBIC, Lab, kill, workers_of
 
@@ -180,9 +179,10 @@ def test_what_does_not_fit_is_paged_and_the_pages_make_the_whole(lab: Lab, tool:
     assert pages > 1
 
 
-def test_another_replica_makes_the_same_model_from_the_shared_store(lab: Lab, redis_server: RunningRedis) -> None:
+def test_another_replica_makes_the_same_model_from_the_shared_store(lab: Lab, tmp_path: Path) -> None:
     """And a worker that has forgotten a model, or has died, makes it anew from the recipe."""
-    one, other = (lab.tool(state=_store(redis_server)) for _ in range(2))
+    url = f"sqlite:{tmp_path / 'state.sqlite'}"  # whose connections, unlike those of Redis, belong to no event loop
+    one, other = (lab.tool(state=open_state(url, Events(), prefix="flux", limit_s=60.0)) for _ in range(2))
     model_id = lab.loaded(one, principal="ada")
     changed = lab.modified(one, model_id, bounds={"EX_glc__D_e": [-5, 1000]})
     for process_id in workers_of(lab.workers):
@@ -190,10 +190,6 @@ def test_another_replica_makes_the_same_model_from_the_shared_store(lab: Lab, re
     answer = lab.call(other, "run_fba", {"model_id": changed})
     assert answer["growth_rate"] == pytest.approx(0.4156, abs=1e-3)
     assert [item["model_id"] for item in lab.call(other, "list_models", principal="ada")["models"]] == [model_id]
-
-
-def _store(server: RunningRedis) -> Any:
-    return open_state(server.url, Events(), prefix="flux", limit_s=60.0)
 
 
 def test_a_worker_that_keeps_one_model_makes_the_others_anew(lab: Lab) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from failsoft.probe.report import Finding, Report
 from failsoft.rules import by_name
 
 _WORST = 3
+_LISTED = 8
 
 
 def worst(report: Report) -> list[Finding]:
@@ -34,14 +37,22 @@ def summary(report: Report) -> list[str]:
         f"Misled {report.misled} of {report.advice} times that a call was made as an answer advised.",
         f"Findings: {len(report.findings)}, on {called} of {len(report.tools)} tools, with {report.calls} calls.",
     ]
+    if report.unrepaired:
+        each = dict.fromkeys(report.unrepaired)
+        missed = [f"{tool} ({kind} `{name}`)" if name else f"{tool} ({kind})" for tool, kind, name in each]
+        lines.insert(1, f"Not repaired: {_listed(missed)}.")
     skipped = [tool["name"] for tool in report.tools if "skipped" in tool]
     if skipped:
-        lines.append(f"Not called: {', '.join(skipped[:8])}{', …' if len(skipped) > 8 else ''}.")  # noqa: PLR2004 - a line
+        lines.append(f"Not called: {_listed(skipped)}.")
     if report.silenced:
         lines.append(f"Silenced: {sum(one['count'] for one in report.silenced)}.")
     if not report.complete:
         lines.append("Not complete: a bound was reached, the server is gone, or the probe was interrupted.")
     return lines
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join([*names[:_LISTED], *(["…"] if len(names) > _LISTED else [])])
 
 
 def beside(report: Report, proxied: Report) -> list[tuple[str, str, str]]:

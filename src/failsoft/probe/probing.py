@@ -125,7 +125,8 @@ class Probe:
             await self._repair(fault, answer)
         elif answer.kind in {"crash", "hang"}:
             self._broken[fault.tool] += 1
-            self.report.faults += self._bases[fault.tool].works
+            if self._bases[fault.tool].works:
+                self.report.count(fault, is_repaired=False)
 
     async def _send(self, fault: Fault) -> Answer:
         is_unknown = fault.kind == "unknown_tool"
@@ -137,12 +138,13 @@ class Probe:
         """Count a declared fault that was accepted, and answered otherwise than the call that was meant."""
         base = self._bases[fault.tool]
         if looks_failed(answer, self._calls.tools[fault.tool]):
-            self.report.faults += base.works
+            if base.works:
+                self.report.count(fault, is_repaired=False)
             return
         if not fault.is_declared or not base.works or not base.is_stable:
             return
         if not same(await self._answer_meant(fault), answer):
-            self.report.faults += 1
+            self.report.count(fault, is_repaired=False)
 
     async def _repeat_once(self, fault: Fault, answer: Answer) -> None:
         kind = "value" if fault.kind == "value" else "any"
@@ -185,10 +187,11 @@ class Probe:
                 continue
             done, advised, answer, sent = await self._follow(fault, advised, answer)
             if done is not None:
-                self.report.faults += counts
-                self.report.repaired += done and counts
+                if counts:
+                    self.report.count(fault, is_repaired=done)
                 return
-        self.report.faults += counts and await self._still_works(fault)
+        if counts and await self._still_works(fault):
+            self.report.count(fault, is_repaired=False)
 
     async def _still_works(self, fault: Fault) -> bool:
         """Return whether the call that was meant works: after writes it may not any more."""

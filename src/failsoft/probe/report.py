@@ -10,6 +10,7 @@ from typing import Any
 from failsoft.framework.safe.redaction import redact
 from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import json_on_one_line, printable_lines
+from failsoft.probe.faults import Fault
 from failsoft.rules import Silences, by_name
 
 _ANSWER_AT_MOST = 600
@@ -85,6 +86,7 @@ class Report:
         tools: `name`, `called` and `skipped` of each tool.
         faults: Faults of calls that otherwise work.
         repaired: Those after which the reader made the meant call within two.
+        unrepaired: Tool, fault and parameter of the others.
         advice: Calls that an answer named or corrected, and that were made.
         misled: Those that did something else than was meant.
         findings: One for a tool and a rule, the worst first.
@@ -100,6 +102,7 @@ class Report:
     tools: list[dict[str, Any]] = field(default_factory=list)
     faults: int = 0
     repaired: int = 0
+    unrepaired: list[tuple[str, str, str]] = field(default_factory=list)
     advice: int = 0
     misled: int = 0
     findings: list[Finding] = field(default_factory=list)
@@ -129,6 +132,13 @@ class Report:
             "silenced": self.silenced,
             "timing": self.timing,
         }
+
+    def count(self, fault: Fault, *, is_repaired: bool) -> None:
+        """Count a fault of a call that otherwise works."""
+        self.faults += 1
+        self.repaired += is_repaired
+        if not is_repaired:
+            self.unrepaired.append((fault.tool, fault.kind, fault.field))
 
     def add(self, finding: Finding) -> None:
         """Keep a finding unless the tool has one of that rule."""
@@ -173,6 +183,7 @@ def merged(reports: Sequence[tuple[str, Report]]) -> Report:
         for count in ("calls", "faults", "repaired", "advice", "misled"):
             setattr(whole, count, getattr(whole, count) + getattr(one, count))
         whole.tools += [{**tool, "name": f"{name}__{tool['name']}"} for tool in one.tools]
+        whole.unrepaired += [(f"{name}__{tool}", kind, parameter) for tool, kind, parameter in one.unrepaired]
         whole.findings += [
             replace(found, tool=f"{name}__{found.tool}", call={**found.call, "tool": f"{name}__{found.call['tool']}"})
             for found in one.findings

@@ -24,6 +24,7 @@ from tests.jobs.caller import Caller
 from tests.programs.temporal import TemporalServer
 
 ROOT = Path(__file__).resolve().parents[3]
+BOUND_S = 60.0
 pytestmark = pytest.mark.anyio
 globals().update({name: test for name, test in vars(test_jobs).items() if name.startswith("test_")})
 
@@ -44,13 +45,18 @@ async def _served(*, answers: str = "", **settings: Any) -> AsyncIterator[Caller
         assert jobs is not None
         ready, engine, runner = asyncio.Event(), jobs.desk.engine, jobs.runner()
         working = asyncio.create_task(engine.work(runner, 10, 0.0, ready.set))
+        waiting = asyncio.create_task(ready.wait())
         try:
-            await ready.wait()
-            yield Caller(client, desk)
+            await asyncio.wait([working, waiting], timeout=BOUND_S, return_when=asyncio.FIRST_COMPLETED)
+            assert ready.is_set(), working
+            async with asyncio.timeout(BOUND_S):
+                yield Caller(client, desk)
         finally:
+            waiting.cancel()
             desk.go_on.set()
             working.cancel()
-            await asyncio.wait([working])
+            _, left = await asyncio.wait([working], timeout=BOUND_S)
+            assert not left, [one.print_stack() for one in asyncio.all_tasks()]
             await runner.close()
 
 

@@ -70,7 +70,8 @@ HOMES = {
     "failsoft.framework.call.runtime": "default_runtime",
     "failsoft.framework.call.time_limits": "BUDGET_KEY, current_budget",
     "failsoft.framework.clock": "new_id",
-    "failsoft.framework.captures": "CaptureFolder, captures_folder, read_capture",
+    "failsoft.framework.captures.folder": "CaptureFolder, captures_folder",
+    "failsoft.framework.captures.stored": "read_capture",
     "failsoft.framework.captures.keeper": "finish_captures",
     "failsoft.framework.errors": "catalogue as catalogue_module, categories as categories_module",
     "failsoft.framework.errors.catalogue": (

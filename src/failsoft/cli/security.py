@@ -14,7 +14,7 @@ from failsoft.cli.errors import ExitCode
 from failsoft.cli.screen import Screen, divert_output
 from failsoft.cli.target import Target
 from failsoft.framework.audit.places import default_head, default_key_file
-from failsoft.framework.captures import captures_folder
+from failsoft.framework.captures.folder import captures_folder
 from failsoft.framework.files import other_writers, state_folder
 from failsoft.framework.settings import Settings
 from failsoft.recovery.state.store import default_file

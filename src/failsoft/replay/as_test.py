@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from failsoft.framework.captures import Capture
+from failsoft.framework.captures.stored import Capture
 
 _SOURCE = '''"""A call of `{operation}` that failed with {code} ({error_id}); written by `failsoft replay`."""
 

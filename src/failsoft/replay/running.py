@@ -11,9 +11,8 @@ from typing import Any, Literal, TypeAlias
 from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import BoundOperation, Toolbox
 from failsoft.framework.call.toolset import BaseTool
-from failsoft.framework.captures import Capture, Script
-from failsoft.framework.captures.script import type_name_of
-from failsoft.framework.captures.stored import is_kept_variable
+from failsoft.framework.captures.script import Script, type_name_of
+from failsoft.framework.captures.stored import Capture, is_kept_variable
 from failsoft.framework.errors import InvalidParameter
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.safe.tracebacks import author_place, original

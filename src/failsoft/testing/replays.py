@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from failsoft.cli.target import find_project
-from failsoft.framework.captures import Capture
+from failsoft.framework.captures.stored import Capture
 from failsoft.replay import Replayed, run_again, settings_as_then
 from failsoft.server.sources import Tools, as_tools, load_app, load_toolset
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from failsoft.framework.call.bound import BoundOperation
     from failsoft.framework.call.chain import Chain, Middleware, RecoveryConfigurationPort, RecoveryEngine
     from failsoft.framework.call.effects import DetachedCalls
-    from failsoft.framework.captures import Captures
+    from failsoft.framework.captures.keeper import Captures
     from failsoft.framework.events import Events
     from failsoft.framework.logs.alerts import AlertDispatcher
     from failsoft.framework.recent import Recent
@@ -161,7 +161,7 @@ def _recent(settings: Settings, events: Events) -> Recent:
 def _captures(settings: Settings) -> Captures | None:
     if not settings.captures_failures:
         return None
-    from failsoft.framework.captures import Captures  # noqa: PLC0415 - only where calls are captured
+    from failsoft.framework.captures.keeper import Captures  # noqa: PLC0415 - only where calls are captured
 
     return Captures.from_settings(settings)
 

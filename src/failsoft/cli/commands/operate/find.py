@@ -19,7 +19,8 @@ from failsoft.cli.options import AsJson
 from failsoft.cli.screen import Screen
 from failsoft.cli.store import store_place, with_store
 from failsoft.framework.audit.reading import entries as audit_entries, segments
-from failsoft.framework.captures import captures_folder, read_capture
+from failsoft.framework.captures.folder import captures_folder
+from failsoft.framework.captures.stored import read_capture
 from failsoft.framework.errors import ConfigurationError, InvalidParameter, NotFound
 from failsoft.framework.logs.log_output import as_fact
 from failsoft.framework.settings import Settings

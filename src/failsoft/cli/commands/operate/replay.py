@@ -15,7 +15,7 @@ from failsoft.cli.options import App, AsJson
 from failsoft.cli.screen import Screen, divert_output
 from failsoft.cli.target import Target
 from failsoft.framework.call.toolset import BaseTool
-from failsoft.framework.captures import Capture, read_capture
+from failsoft.framework.captures.stored import Capture, read_capture
 from failsoft.framework.safe.author_reports import Report, watch_reports
 from failsoft.framework.safe.tracebacks import author_link
 from failsoft.framework.text import bounded, printable

@@ -137,7 +137,7 @@ HOMES = {
     "failsoft.probe.rating": "Known, rate",
     "failsoft.probe.reader": "Reader",
     "failsoft.probe.report": "Report as ProbeReport",
-    "failsoft.probe.schemas": "ToolInfo",
+    "failsoft.probe.schemas": "ToolInfo, tools_in",
     "failsoft.proxy.targets": "UpstreamTarget, check_programs, from_command, from_file, from_url",
     "failsoft.recovery.idempotency.keys": "KeyedHashes, ids_of_key, is_record_of, key_id",
     "failsoft.recovery.idempotency.ledger": (

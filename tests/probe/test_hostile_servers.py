@@ -22,6 +22,7 @@ from tests.doors import (
     ToolInfo,
     from_command,
     rate,
+    tools_in,
 )
 
 SERVER = Path(__file__).with_name("hostile_server.py")
@@ -85,3 +86,10 @@ def test_a_wait_that_a_text_names_is_something_to_do() -> None:
 def test_a_call_that_was_not_answered_has_no_answer(tmp_path: Path) -> None:
     report, _ = probed("ends", tmp_path, max_calls=1)
     assert [(one.name, one.answer) for one in report.findings] == [("crash", "")]
+
+
+def test_a_reference_with_an_escaped_name_is_followed() -> None:
+    definitions = {"a/b": {"type": "integer"}, "c d": {"type": "boolean"}}
+    properties = {"one": {"$ref": "#/$defs/a~1b"}, "two": {"$ref": "#/$defs/c%20d"}, "away": {"$ref": "#/$defs/none"}}
+    (tool,) = tools_in([{"name": "read", "inputSchema": {"properties": properties, "$defs": definitions}}])
+    assert [tool.parameters[name].schema.get("type") for name in ("one", "two", "away")] == ["integer", "boolean", None]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from failsoft.probe.connection import Answer
-from failsoft.probe.schemas import Parameter, ToolInfo, examples_in, properties_of, resolved
+from failsoft.probe.schemas import Parameter, ToolInfo, examples_in, flattened, properties_of
 
 _KEPT_A_KEY = 6
 _VALUES_AT_MOST = 400
@@ -189,7 +189,9 @@ def _made(name: str, schema: Mapping[str, Any], depth: int = 0) -> Any:
         if depth > _DEPTH:
             return {}
         return {
-            part: _made(part, resolved(inner, schema), depth + 1) for part, inner, must in properties_of(schema) if must
+            part: _made(part, flattened(inner, schema), depth + 1)
+            for part, inner, must in properties_of(schema)
+            if must
         }
     return _text(name, schema)
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from failsoft.framework.arguments.schemas import resolved
+
 _DEPTH = 4
 _READ_AT_MOST = 2_000
 _LARGEST = 10**18
@@ -112,7 +114,7 @@ def _tool(raw: Mapping[str, Any]) -> ToolInfo:
     required = schema.get("required")
     must = set(filter(lambda one: isinstance(one, str), required)) if isinstance(required, list) else set()
     parameters = {
-        name: Parameter(name, resolved(part, schema), name in must)
+        name: Parameter(name, flattened(part, schema), name in must)
         for name, part in _mapping(schema.get("properties")).items()
     }
     more = schema.get("additionalProperties")
@@ -127,25 +129,23 @@ def _tool(raw: Mapping[str, Any]) -> ToolInfo:
     )
 
 
-def resolved(schema: Any, root: Mapping[str, Any], depth: int = 0) -> Mapping[str, Any]:
+def flattened(schema: Any, root: Mapping[str, Any], depth: int = 0) -> Mapping[str, Any]:
     """Return a schema without its outermost references, and with the first alternative that is not null."""
     found = _sound(_mapping(schema))
     if depth > _DEPTH:
         return found
     reference = found.get("$ref")
     if isinstance(reference, str) and reference.startswith("#/"):
-        place: Any = root
-        for step in reference[2:].split("/"):
-            place = _mapping(place).get(step)
-        return {**resolved(place, root, depth + 1), **{key: value for key, value in found.items() if key != "$ref"}}
+        target = resolved(reference, root)
+        return {**flattened(target, root, depth + 1), **{key: value for key, value in found.items() if key != "$ref"}}
     for key in ("anyOf", "oneOf", "allOf"):
         options = found.get(key)
         if isinstance(options, list) and not all(isinstance(one, Mapping) and "const" in one for one in options):
             chosen: Any = next((one for one in options if _mapping(one).get("type") != "null"), {})
             outer = {name: value for name, value in found.items() if name != key}
-            return {**resolved(chosen, root, depth + 1), **outer, "several": len(list(_not_null(options))) > 1}
+            return {**flattened(chosen, root, depth + 1), **outer, "several": len(list(_not_null(options))) > 1}
     items = found.get("items")
-    return {**found, "items": resolved(items, root, depth + 1)} if isinstance(items, Mapping) else found
+    return {**found, "items": flattened(items, root, depth + 1)} if isinstance(items, Mapping) else found
 
 
 def properties_of(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any, bool]]:

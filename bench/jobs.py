@@ -16,7 +16,7 @@ from measure import Figure, benchmark, figure, ms
 
 from failsoft import BaseTool, operation
 from failsoft.framework.call import CallScope
-from failsoft.jobs.engine import JobBook, StoredEngine
+from failsoft.jobs.engine import StoredEngine
 from failsoft.jobs.toolset import Jobs, jobs_of
 from failsoft.server.assembly import assemble
 
@@ -154,7 +154,8 @@ async def measure(given: Any) -> list[Figure]:
         os.environ["FAILSOFT_JOB_PROCESSES"] = "1"
         async with server(folder) as (works, jobs):
             memory, store = await waiting_bytes(works, jobs, 10_000 if given.rounds > 1 else 500, folder)
-            for job in await JobBook(jobs.book.records, 1.0).all():
+            begun, _ = await jobs.book.of(SCOPE.principal, None, at_most=20_000)
+            for job in begun:
                 if job.operation == "compute":
                     await jobs.desk.engine.cancel(job.id)
     figures.append(figure("a waiting job in memory", [memory / 1e3], "kB", goal="<= 5"))

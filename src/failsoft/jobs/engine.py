@@ -144,10 +144,6 @@ class JobBook:
         found = await self._found(JOB_PREFIX + tag_of(principal), is_wanted)
         return _jobs(heapq.nlargest(at_most, found, key=lambda job: str(job["created_at"]))), len(found)
 
-    async def all(self) -> list[Job]:
-        """Return all jobs."""
-        return _jobs(await self._found(JOB_PREFIX, lambda _: True))
-
     async def states(self) -> Counter[str]:
         """Return how many jobs there are in each state."""
         return Counter(job["state"] for job in await self._found(JOB_PREFIX, lambda _: True))

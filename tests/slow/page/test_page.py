@@ -120,6 +120,7 @@ def test_a_failing_call_shows_without_a_reload_and_the_headline_says_what_to_do(
 ) -> None:
     # Another clock than the server's.
     tab.add_init_script("const began = Date.now; Date.now = () => began() + 3_600_000")
+    server.run(shop.read_page(title="Emma", page=2))  # one of a few seconds ago: later it is a crash that is over
     enter(tab, server.url)
     assert "read_page crashes" in tab.inner_text("#headline")
     sentence = tab.locator("#headline .sentence")

@@ -31,13 +31,15 @@ _SLOW_S = 20.0
 _STREAM_AT_MOST_S = 60.0
 _SMALL_BYTES = 4_096
 """Up to this size the whole status is sent again."""
-_HEADERS = (
-    (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"cache-control", b"no-store"),
-    (b"x-accel-buffering", b"no"),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-)
+DATA = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'",
+}
+"""Headers of whatever the page reads."""
+_OF_EVENTS = {**DATA, "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no"}
+_HEADERS = tuple((name.encode(), value.encode()) for name, value in _OF_EVENTS.items())
 _ROWS = {"operations": ("tool", "operation"), "errors": ("tool", "operation", "code")}
 """Lists whose rows are sent alone if they have changed, with the keys that tell them apart."""
 

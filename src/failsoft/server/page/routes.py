@@ -21,11 +21,9 @@ from starlette.routing import Route
 from failsoft.server.assembly import Assembly
 from failsoft.server.page.catalogue import catalogue_of, page_of_code
 from failsoft.server.page.controls import Controls
-from failsoft.server.page.feed import Feed
+from failsoft.server.page.feed import DATA, Feed
 from failsoft.server.page.status import Status
 
-_SAFE = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
-_DATA = {**_SAFE, "cache-control": "no-store", "content-security-policy": "default-src 'none'"}
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -93,21 +91,21 @@ class _Page:
     async def html(self, _request: Request) -> Response:
         shown = {"name": html.escape(self._assembly.name), "controls": "no" if self._controls is None else "yes"}
         text = _MARK.sub(lambda mark: shown[mark[1]], _assets()[_PAGE].content.decode())
-        headers = {**_SAFE, "cache-control": "no-store", "content-security-policy": _POLICY}
+        headers = {**DATA, "content-security-policy": _POLICY}
         return Response(text, media_type="text/html", headers=headers)
 
     async def status(self, request: Request) -> Response:
         if not self._may_see_all(request):
-            return JSONResponse(self._status.public(), headers=_DATA)
-        return Response((await self._status.snapshot()).text, media_type="application/json", headers=_DATA)
+            return JSONResponse(self._status.public(), headers=DATA)
+        return Response((await self._status.snapshot()).text, media_type="application/json", headers=DATA)
 
     async def events(self, request: Request) -> Response:
         if request.method == "HEAD":
-            return Response(headers=_DATA, media_type="text/event-stream")
+            return Response(headers=DATA, media_type="text/event-stream")
         if request.headers.get("sec-fetch-site") == "cross-site":  # a foreign page cannot read it, but holds a place
-            return JSONResponse({"error": "The page of another site may not read this."}, 403, _DATA)
+            return JSONResponse({"error": "The page of another site may not read this."}, 403, DATA)
         if self._feed.is_full:
-            headers = {**_DATA, "retry-after": str(_RETRY_AFTER_S)}
+            headers = {**DATA, "retry-after": str(_RETRY_AFTER_S)}
             return JSONResponse({"error": "Too many pages are open."}, 503, headers)
         return self._feed.stream()
 
@@ -122,14 +120,14 @@ class _Page:
 
 
 def _refused() -> Response:
-    headers = {**_DATA, "www-authenticate": "Bearer"}
+    headers = {**DATA, "www-authenticate": "Bearer"}
     return JSONResponse({"error": "This takes the token of the server."}, 401, headers)
 
 
 def _answer(found: dict[str, Any] | None) -> Response:
     if found is None:
-        return JSONResponse({"error": "It is not known here."}, 404, _DATA)
-    return Response(to_json(found, inf_nan_mode="null"), media_type="application/json", headers=_DATA)
+        return JSONResponse({"error": "It is not known here."}, 404, DATA)
+    return Response(to_json(found, inf_nan_mode="null"), media_type="application/json", headers=DATA)
 
 
 async def _asset(request: Request) -> Response:
@@ -137,8 +135,8 @@ async def _asset(request: Request) -> Response:
     name = request.path_params["name"]
     asset = None if name == _PAGE else _assets().get(name)
     if asset is None:
-        return JSONResponse({"error": "The page has no such file."}, 404, _DATA)
-    headers = {**_SAFE, "cache-control": "no-cache", "etag": asset.tag, "vary": "accept-encoding"}
+        return JSONResponse({"error": "The page has no such file."}, 404, DATA)
+    headers = {**DATA, "cache-control": "no-cache", "etag": asset.tag, "vary": "accept-encoding"}
     if asset.tag in re.split(r"\s*,\s*", request.headers.get("if-none-match", "")):
         return Response(status_code=304, headers=headers)
     content = asset.content

@@ -15,8 +15,8 @@ from tests.doors import (
     ProbeBounds,
     ProbeCalls,
     ProbeConnection,
-    ProbedAnswer,
-    ProbeFault,
+    ServerAnswer,
+    FaultyCall,
     ProbeReport,
     Reader,
     ToolInfo,
@@ -49,8 +49,8 @@ def probed(mode: str, folder: Path, max_calls: int = 30) -> tuple[ProbeReport, l
 @pytest.mark.parametrize("text", SLOW_TO_READ.values(), ids=SLOW_TO_READ)
 def test_no_text_of_a_server_takes_long_to_read(text: str) -> None:
     tool = ToolInfo("get_note", is_read_only=True)
-    fault = ProbeFault("misspelt", "get_note", "get_note", {"noet_id": "1"}, {"note_id": "1"}, "noet_id", ("note_id",))
-    answer = ProbedAnswer("result", text, size=len(text))
+    fault = FaultyCall("misspelt", "get_note", "get_note", {"noet_id": "1"}, {"note_id": "1"}, "noet_id", ("note_id",))
+    answer = ServerAnswer("result", text, size=len(text))
     assert "too-large" in {name for name, _ in rate(fault, answer, tool, Known())}
     reader = Reader({"get_note": tool}, frozenset({"get_note"}))
     assert reader.read(fault, ("get_note", fault.arguments), text) is None
@@ -79,7 +79,7 @@ def test_an_answer_beyond_what_is_read_is_too_large_and_no_breach_of_the_protoco
 
 def test_a_wait_that_a_text_names_is_something_to_do() -> None:
     tool = ToolInfo("get_note", is_read_only=True)
-    fault = ProbeFault("value", "get_note", "get_note", {"note_id": "1"}, {"note_id": "2"}, "note_id", ("2",), False)
+    fault = FaultyCall("value", "get_note", "get_note", {"note_id": "1"}, {"note_id": "2"}, "note_id", ("2",), False)
     assert Reader({"get_note": tool}, frozenset({"get_note"})).has_advice(fault, "It is being started.\nWait: 2 s")
 
 

@@ -8,13 +8,13 @@ import textwrap
 from failsoft.cli.screen import Screen
 from failsoft.framework.text import printable_lines
 from failsoft.probe.figures import beside, by_rule, summary, worst
-from failsoft.probe.report import Finding, Report
+from failsoft.probe.report import ProbeFinding, ProbeReport
 from failsoft.rules import by_name
 
 _ANSWER_LINES = 4
 
 
-def show(screen: Screen, report: Report, proxied: Report | None) -> None:
+def show(screen: Screen, report: ProbeReport, proxied: ProbeReport | None) -> None:
     """Write a report, and beside it that of the same server behind the proxy."""
     screen.heading(f"{report.name} {report.version}".strip())
     if proxied is None:
@@ -33,7 +33,7 @@ def show(screen: Screen, report: Report, proxied: Report | None) -> None:
     screen.text(f"`failsoft explain {report.findings[0].name}` explains a rule; --json has every call and answer.")
 
 
-def _show_finding(screen: Screen, number: int, finding: Finding) -> None:
+def _show_finding(screen: Screen, number: int, finding: ProbeFinding) -> None:
     rule = by_name(finding.name)
     screen.heading(f"{number}. {finding.tool}: {finding.name} ({rule.number}, {finding.severity})", style="bold")
     called = f"{finding.call['tool']} {json.dumps(finding.call['arguments'], ensure_ascii=False)}"

@@ -10,8 +10,8 @@ from typing import Any
 
 from failsoft.framework.arguments.json_schema import JsonSchema
 from failsoft.probe.calls import Calls, Withdrawn, same
-from failsoft.probe.connection import Answer
-from failsoft.probe.faults import Fault, strings
+from failsoft.probe.connection import ServerAnswer
+from failsoft.probe.faults import FaultyCall, strings
 from failsoft.probe.rating import SAYS_FORMAT, looks_failed, rate
 from failsoft.probe.reader import READ_AT_MOST, Reader, accepted_in, names, says_missing
 from failsoft.probe.samples import Harvest, candidates, values_for
@@ -33,7 +33,7 @@ class Base:
     """
 
     arguments: Mapping[str, Any]
-    answer: Answer | None
+    answer: ServerAnswer | None
     is_stable: bool = True
     works: bool = False
 
@@ -69,7 +69,7 @@ class Bases:
         base = self[tool.name]
         if base.works or base.answer is None or base.answer.kind not in {"result", "error"} or not base.answer.failed:
             return
-        fault = Fault("none", tool.name, tool.name, base.arguments, base.arguments, is_declared=False)
+        fault = FaultyCall("none", tool.name, tool.name, base.arguments, base.arguments, is_declared=False)
         text = base.answer.text[:READ_AT_MOST]
         is_told = any(names(text, name) for name in tool.parameters) or SAYS_FORMAT.search(text) is not None
         is_told = is_told or self._reader.has_advice(fault, text)
@@ -86,7 +86,7 @@ class Bases:
             arguments = waiting.pop(0)
             tried.append(arguments)
             answer = await self._calls.call(tool.name, arguments)
-            fault = Fault("none", tool.name, tool.name, arguments, arguments, is_declared=False)
+            fault = FaultyCall("none", tool.name, tool.name, arguments, arguments, is_declared=False)
             self._calls.add(fault, answer, rate(fault, answer, tool, self._calls.known))
             if not answer.failed and not looks_failed(answer, tool):
                 self._calls.learn(tool.name, arguments, answer)
@@ -109,7 +109,7 @@ class Bases:
                 await self._calls.look(advised.tool, advised.arguments)
             waiting = [*_corrected(arguments, answer.text, tool, self._calls.harvest), *waiting]
 
-    def _declared_wrongly(self, fault: Fault, answer: Answer, tool: ToolInfo) -> None:
+    def _declared_wrongly(self, fault: FaultyCall, answer: ServerAnswer, tool: ToolInfo) -> None:
         """Find what a call that fits the schema is refused for: a parameter that is required without saying so."""
         if answer.kind in {"crash", "hang"} or _MISSING.search(answer.text[:READ_AT_MOST]) is None:
             return
@@ -118,7 +118,7 @@ class Bases:
                 why = f"The schema does not require `{one.name}`, and the call is refused without it."
                 self._calls.add(fault, answer, [("schema-lies", why)])
 
-    def _check_output(self, fault: Fault, answer: Answer, tool: ToolInfo) -> None:
+    def _check_output(self, fault: FaultyCall, answer: ServerAnswer, tool: ToolInfo) -> None:
         if tool.output_schema is None:
             return
         if answer.structured is None:

@@ -14,11 +14,11 @@ from typing import Any
 
 from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import bounded
-from failsoft.probe.connection import Answer, Connection
-from failsoft.probe.faults import SURROGATE, Fault, strings
+from failsoft.probe.connection import ServerAnswer, Connection
+from failsoft.probe.faults import SURROGATE, FaultyCall, strings
 from failsoft.probe.rating import Broken, Known
 from failsoft.probe.reader import READ_AT_MOST
-from failsoft.probe.report import Finding, Report, shown_answer, shown_arguments
+from failsoft.probe.report import ProbeFinding, ProbeReport, shown_answer, shown_arguments
 from failsoft.probe.samples import Harvest
 from failsoft.probe.schemas import ToolInfo, tools_in
 
@@ -98,7 +98,7 @@ class Calls:
         self._withdrawn: set[str] = set()
         self.known = Known()
         self.harvest = Harvest()
-        self.report = Report("", "", bounds.seed)
+        self.report = ProbeReport("", "", bounds.seed)
 
     def listed(self, listed: list[Any]) -> None:
         """Take the tools that the server lists."""
@@ -123,7 +123,7 @@ class Calls:
             for name, tool in self.tools.items()
         ]
 
-    async def call(self, name: str, arguments: Mapping[str, Any], *, is_unknown: bool = False) -> Answer:
+    async def call(self, name: str, arguments: Mapping[str, Any], *, is_unknown: bool = False) -> ServerAnswer:
         """Make a call, within the bounds: of a listed tool that may be called, or of a name that no tool has.
 
         Raises:
@@ -175,19 +175,19 @@ class Calls:
             self._next_at = max(self._next_at, now) + 1 / self._rate
             await asyncio.sleep(self._next_at - now - 1 / self._rate)
 
-    async def look(self, name: str, arguments: Mapping[str, Any]) -> Answer:
+    async def look(self, name: str, arguments: Mapping[str, Any]) -> ServerAnswer:
         """Call a tool for what it returns, which is kept."""
         answer = await self.call(name, arguments)
         if not answer.failed:
             self.learn(name, arguments, answer)
         return answer
 
-    def learn(self, name: str, arguments: Mapping[str, Any], answer: Answer) -> None:
+    def learn(self, name: str, arguments: Mapping[str, Any], answer: ServerAnswer) -> None:
         """Keep what a call returned."""
         self.harvest.take(name, arguments, answer)
         self.known.add(answer.whole)
 
-    def add(self, fault: Fault, answer: Answer, broken: Iterable[Broken]) -> None:
+    def add(self, fault: FaultyCall, answer: ServerAnswer, broken: Iterable[Broken]) -> None:
         """Report the rules that an answer breaks."""
         for name, why in broken:
             call = {"tool": bounded(fault.sent_tool, _NAME_AT_MOST), "arguments": shown_arguments(fault.arguments)}
@@ -195,20 +195,20 @@ class Calls:
             said = "" if is_none else shown_answer(answer.text or answer.whole.strip())
             is_note = fault.kind == "unknown_tool" or is_of_surrogates(fault)
             tool = bounded(fault.tool, _NAME_AT_MOST)
-            self.report.add(Finding(name, tool, fault.kind, call, said, shown_answer(why), is_note=is_note))
+            self.report.add(ProbeFinding(name, tool, fault.kind, call, said, shown_answer(why), is_note=is_note))
 
 
-def same(one: Answer, other: Answer) -> bool:
+def same(one: ServerAnswer, other: ServerAnswer) -> bool:
     """Return whether two answers say the same."""
     return (one.failed, one.text, one.structured) == (other.failed, other.text, other.structured)
 
 
-def is_alike(one: Answer, other: Answer) -> bool:
+def is_alike(one: ServerAnswer, other: ServerAnswer) -> bool:
     """Return whether two failures say the same, apart from quoted parts and numbers."""
     said = [_OWN_PARTS.sub("…", answer.text[:READ_AT_MOST]) for answer in (one, other)]
     return one.failed == other.failed and one.kind == other.kind and said[0] == said[1]
 
 
-def is_of_surrogates(fault: Fault) -> bool:
+def is_of_surrogates(fault: FaultyCall) -> bool:
     """Return whether a call holds a lone surrogate, which its transport may refuse."""
     return fault.kind == "control" and any(SURROGATE in text for text in strings(fault.arguments))

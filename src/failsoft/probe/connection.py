@@ -33,7 +33,7 @@ _STARTS_AT_MOST = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ServerAnswer:
     """What a server answered.
 
     Args:
@@ -133,7 +133,7 @@ class Connection:
         finally:
             task.cancel()
 
-    async def call(self, name: str, arguments: Mapping[str, Any], *, within_s: float = math.inf) -> Answer:
+    async def call(self, name: str, arguments: Mapping[str, Any], *, within_s: float = math.inf) -> ServerAnswer:
         """Call a tool; a server that has ended, or answers nothing else, is started again.
 
         Raises:
@@ -254,23 +254,23 @@ class Connection:
         found: dict[str, Any] = await session._dispatcher.send_raw_request(method, message["params"], options)  # noqa: SLF001 - it checks nothing
         return found
 
-    async def _answer(self, method: str, params: dict[str, Any], timeout_s: float) -> Answer:
+    async def _answer(self, method: str, params: dict[str, Any], timeout_s: float) -> ServerAnswer:
         try:
             async with asyncio.timeout(timeout_s + 1):
                 return _of_result(await self._request(method, params, timeout_s))
         except MCPError as error:
             return _of_error(error)
         except TimeoutError:
-            return Answer("hang", "")
+            return ServerAnswer("hang", "")
         except ServerEnded:
             raise
         except Exception as error:  # noqa: BLE001 - whatever the transport raises
-            return Answer("crash", f"{type(error).__name__}: {bounded(str(error))}")
+            return ServerAnswer("crash", f"{type(error).__name__}: {bounded(str(error))}")
 
 
-def _of_result(result: Any) -> Answer:
+def _of_result(result: Any) -> ServerAnswer:
     if not isinstance(result, Mapping):
-        return Answer("malformed", "the result is no object")
+        return ServerAnswer("malformed", "the result is no object")
     content = result.get("content")
     blocks = content if isinstance(content, list) else []
     texts = [
@@ -278,24 +278,24 @@ def _of_result(result: Any) -> Answer:
     ]
     parts = [{**result, "structuredContent": None}, result.get("structuredContent")]  # a caller reads one of them
     size = max(len(json.dumps(part, default=str)) for part in parts)
-    return Answer(
+    return ServerAnswer(
         "result", "\n".join(texts), result.get("structuredContent"), failed=result.get("isError") is True, size=size
     )
 
 
-def _of_error(error: MCPError) -> Answer:
+def _of_error(error: MCPError) -> ServerAnswer:
     code, text, data = error.error.code, error.error.message, error.error.data
     if is_closed(error):
-        return Answer("crash", text, code=code)
+        return ServerAnswer("crash", text, code=code)
     if code == types.REQUEST_TIMEOUT and "timed out" in text.lower():
-        return Answer("hang", "")
+        return ServerAnswer("hang", "")
     if is_made_here(error):
         fault = data[FAULT_KEY]
         is_http = isinstance(fault, Mapping) and fault.get("kind") == "http"
         kind = "error" if is_http else "malformed"
         size = fault.get("size_bytes", 0) if isinstance(fault, Mapping) else 0  # of one that is too large to be read
-        return Answer(kind, f"{text} {json.dumps(fault, default=str)}", code=code, size=size)
-    return Answer("error", text, data, code=code, size=len(text) + len(json.dumps(data, default=str)))
+        return ServerAnswer(kind, f"{text} {json.dumps(fault, default=str)}", code=code, size=size)
+    return ServerAnswer("error", text, data, code=code, size=len(text) + len(json.dumps(data, default=str)))
 
 
 def _why(error: BaseException, within_s: float) -> str:

@@ -34,7 +34,7 @@ _OF_FORMATS = re.compile(r"date|time|email|url|uri|uuid|ipv[46]|timezone", re.IG
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class FaultyCall:
     """A faulty call.
 
     Args:
@@ -60,7 +60,7 @@ class Fault:
 
 def faults_of(
     tool: ToolInfo, base: Mapping[str, Any], names: Iterable[str], harvest: Harvest, seed: int
-) -> list[Fault]:
+) -> list[FaultyCall]:
     """Return the faults for a tool, at most two of a kind, the same for the same seed.
 
     Args:
@@ -88,7 +88,7 @@ def faults_of(
         maker.plain("cancel"),
         maker.plain("parallel"),
     )
-    found: list[Fault] = []
+    found: list[FaultyCall] = []
     for kind in made:
         faults = [*kind]
         found += faults if len(faults) <= _A_KIND else dice.sample(faults, _A_KIND)
@@ -100,19 +100,19 @@ class _Maker:
         self._tool, self._base, self._harvest, self._dice = tool, dict(base), harvest, dice
         self._parameters = [*tool.parameters.values()]
 
-    def _fault(self, kind: str, sent: Mapping[str, Any], field: str = "", **more: Any) -> Fault:
+    def _fault(self, kind: str, sent: Mapping[str, Any], field: str = "", **more: Any) -> FaultyCall:
         meant = more.pop("meant", self._base)
-        return Fault(kind, self._tool.name, self._tool.name, sent, meant, field, **more)
+        return FaultyCall(kind, self._tool.name, self._tool.name, sent, meant, field, **more)
 
     def _with(self, name: str, value: Any) -> dict[str, Any]:
         return {**copy.deepcopy(self._base), name: value}
 
-    def missing(self) -> Iterator[Fault]:
+    def missing(self) -> Iterator[FaultyCall]:
         for one in self._tool.required:
             sent = {name: value for name, value in self._base.items() if name != one.name}
             yield self._fault("missing", sent, one.name)
 
-    def misspelt(self) -> Iterator[Fault]:
+    def misspelt(self) -> Iterator[FaultyCall]:
         known = set(self._tool.parameters)
         for one in self._tool.required or self._parameters[:1]:
             wrong = misspelling(one.name, self._dice)
@@ -124,11 +124,11 @@ class _Maker:
             sent = {wrong if name == one.name else name: given for name, given in self._with(one.name, value).items()}
             yield self._fault("misspelt", sent, wrong, meant=self._with(one.name, value), accepted=(one.name,))
 
-    def unexpected(self) -> Iterator[Fault]:
+    def unexpected(self) -> Iterator[FaultyCall]:
         if not self._tool.is_open:
             yield self._fault("unexpected", self._with(_UNEXPECTED, "yes"), _UNEXPECTED)
 
-    def types(self) -> Iterator[Fault]:
+    def types(self) -> Iterator[FaultyCall]:
         wrong: dict[str, Any] = {
             "integer": "many",
             "number": "many",
@@ -142,7 +142,7 @@ class _Maker:
                 words = (one.type, *_TYPE_WORDS.get(one.type, ()))
                 yield self._fault("type", self._with(one.name, wrong[one.type]), one.name, accepted=words)
 
-    def enums(self) -> Iterator[Fault]:
+    def enums(self) -> Iterator[FaultyCall]:
         for one in self._parameters:
             texts = [value for value in one.choices if isinstance(value, str) and value]
             if not texts:
@@ -153,7 +153,7 @@ class _Maker:
                 sent, meant = self._with(one.name, wrong), self._with(one.name, right)
                 yield self._fault("enum", sent, one.name, meant=meant, accepted=tuple(texts))
 
-    def ranges(self) -> Iterator[Fault]:
+    def ranges(self) -> Iterator[FaultyCall]:
         for one in self._parameters:
             if one.type not in {"integer", "number"}:
                 continue
@@ -165,7 +165,7 @@ class _Maker:
                     yield self._fault("range", self._with(one.name, value), one.name, accepted=_written(bound))
                     break
 
-    def values(self) -> Iterator[Fault]:
+    def values(self) -> Iterator[FaultyCall]:
         for name, value in self._base.items():
             parameter = self._tool.parameters.get(name)
             if parameter is None or parameter.choices or not isinstance(value, str) or _FREE_TEXT.search(name):
@@ -179,13 +179,13 @@ class _Maker:
                 if one != value:
                     yield self._fault("value", self._with(name, one), name, is_declared=False)
 
-    def unknown_tool(self, names: list[str]) -> Iterator[Fault]:
+    def unknown_tool(self, names: list[str]) -> Iterator[FaultyCall]:
         wrong = misspelling(self._tool.name, self._dice)
         closest = min(names, key=lambda name: (DamerauLevenshtein.distance(_flat(wrong), _flat(name)), name))
         if closest == self._tool.name and _flat(wrong) not in {_flat(name) for name in names}:
-            yield Fault("unknown_tool", self._tool.name, wrong, self._base, self._base, "", (self._tool.name,))
+            yield FaultyCall("unknown_tool", self._tool.name, wrong, self._base, self._base, "", (self._tool.name,))
 
-    def formats(self) -> Iterator[Fault]:
+    def formats(self) -> Iterator[FaultyCall]:
         for one in self._parameters:
             said = one.schema.get("format") or one.schema.get("pattern")
             if one.type != "string" or one.choices:
@@ -195,7 +195,7 @@ class _Maker:
             elif one.is_required and _OF_FORMATS.search(one.name):
                 yield self._fault("format", self._with(one.name, "not so"), one.name, is_declared=False)
 
-    def lengths(self) -> Iterator[Fault]:
+    def lengths(self) -> Iterator[FaultyCall]:
         for one in self._parameters:
             schema = one.schema
             longest, most = schema.get("maxLength"), schema.get("maxItems")
@@ -209,14 +209,14 @@ class _Maker:
             elif one.type == "string" and one.is_required and not one.choices:
                 yield self._fault("length", self._with(one.name, "a" * _LONG), one.name, is_declared=False)
 
-    def control(self) -> Iterator[Fault]:
+    def control(self) -> Iterator[FaultyCall]:
         texts = [one for one in self._parameters if isinstance(self._base.get(one.name), str) and not one.choices]
         for one in texts[:1]:
             value = self._base[one.name]
             for marks in (_CONTROL, SURROGATE):
                 yield self._fault("control", self._with(one.name, f"{value}{marks}"), one.name, is_declared=False)
 
-    def sizes(self) -> Iterator[Fault]:
+    def sizes(self) -> Iterator[FaultyCall]:
         sent = dict(self._base)
         for one in self._parameters:
             if one.type in {"integer", "number"} and _LIMITS.search(one.name):
@@ -226,7 +226,7 @@ class _Maker:
         if sent != self._base:
             yield self._fault("size", sent, is_declared=False)
 
-    def plain(self, kind: str) -> Iterator[Fault]:
+    def plain(self, kind: str) -> Iterator[FaultyCall]:
         yield self._fault(kind, self._base, is_declared=False)
 
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from failsoft.probe.report import Finding, Report
+from failsoft.probe.report import ProbeFinding, ProbeReport
 from failsoft.rules import by_name
 
 _WORST = 3
 _LISTED = 8
 
 
-def worst(report: Report) -> list[Finding]:
+def worst(report: ProbeReport) -> list[ProbeFinding]:
     """Return the three worst findings, each of another rule as far as there are."""
-    first: dict[str, Finding] = {}
+    first: dict[str, ProbeFinding] = {}
     for one in report.findings:
         first.setdefault(one.name, one)
     more = [one for one in report.findings if one is not first[one.name]]
     return [*first.values(), *more][:_WORST]
 
 
-def by_rule(report: Report) -> list[tuple[str, str, list[str]]]:
+def by_rule(report: ProbeReport) -> list[tuple[str, str, list[str]]]:
     """Return severity, name and the tools that break it of each rule, the worst first."""
     found: dict[str, tuple[str, list[str]]] = {}
     for one in report.findings:
@@ -28,7 +28,7 @@ def by_rule(report: Report) -> list[tuple[str, str, list[str]]]:
     return [(severity, name, tools) for name, (severity, tools) in found.items()]
 
 
-def summary(report: Report) -> list[str]:
+def summary(report: ProbeReport) -> list[str]:
     """Return what a report says in sum, a line each."""
     called = sum(1 for tool in report.tools if tool["called"])
     repaired = f"{report.repaired} of {report.faults} faults were repaired within two calls"
@@ -55,7 +55,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join([*names[:_LISTED], *(["…"] if len(names) > _LISTED else [])])
 
 
-def beside(report: Report, proxied: Report) -> list[tuple[str, str, str]]:
+def beside(report: ProbeReport, proxied: ProbeReport) -> list[tuple[str, str, str]]:
     """Return the figures of two reports side by side."""
     both = (report, proxied)
     rows = {

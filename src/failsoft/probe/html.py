@@ -8,7 +8,7 @@ import json
 from html import escape
 
 from failsoft.probe.figures import beside, by_rule, summary, worst
-from failsoft.probe.report import Finding, Report
+from failsoft.probe.report import ProbeFinding, ProbeReport
 from failsoft.rules import by_name
 
 _STYLE = """
@@ -34,7 +34,7 @@ pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; font: .875rem/1
 """
 
 
-def as_html(report: Report, proxied: Report | None = None) -> str:
+def as_html(report: ProbeReport, proxied: ProbeReport | None = None) -> str:
     """Return the page of a report, and of the same server behind the proxy beside it."""
     digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
@@ -57,17 +57,17 @@ def as_html(report: Report, proxied: Report | None = None) -> str:
     return "\n".join(parts)
 
 
-def _compared(report: Report, proxied: Report) -> list[str]:
+def _compared(report: ProbeReport, proxied: ProbeReport) -> list[str]:
     rows = [[name, one, other] for name, one, other in beside(report, proxied)]
     return ["<h2>Bare, and behind failsoft proxy</h2>", *_table(["Figure", "Bare", "Behind failsoft proxy"], rows)]
 
 
-def _rules(report: Report) -> list[str]:
+def _rules(report: ProbeReport) -> list[str]:
     rows = [[severity, f"{by_name(name).number} {name}", ", ".join(tools)] for severity, name, tools in by_rule(report)]
     return ["<h2>By rule</h2>", *_table(["Severity", "Rule", "Tools"], rows)] if rows else ["<p>No findings.</p>"]
 
 
-def _tools(report: Report) -> list[str]:
+def _tools(report: ProbeReport) -> list[str]:
     rows = [[tool["name"], "yes" if tool["called"] else "no", tool.get("skipped", "")] for tool in report.tools]
     return ["<h2>Tools</h2>", *_table(["Tool", "Called", "Why not"], rows)] if rows else []
 
@@ -82,11 +82,11 @@ def _table(columns: list[str], rows: list[list[str]]) -> list[str]:
     ]
 
 
-def _findings(title: str, findings: list[Finding]) -> list[str]:
+def _findings(title: str, findings: list[ProbeFinding]) -> list[str]:
     return [f"<h2>{_text(title)}</h2>", *map(_finding, findings)] if findings else []
 
 
-def _finding(finding: Finding) -> str:
+def _finding(finding: ProbeFinding) -> str:
     rule = by_name(finding.name)
     called = f"{finding.call['tool']} {json.dumps(finding.call['arguments'], ensure_ascii=False, indent=2)}"
     head = (

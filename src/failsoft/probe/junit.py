@@ -6,13 +6,13 @@ import json
 import re
 from xml.sax.saxutils import escape, quoteattr
 
-from failsoft.probe.report import Finding, Report
+from failsoft.probe.report import ProbeFinding, ProbeReport
 from failsoft.rules import by_name
 
 _NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def as_junit(report: Report) -> str:
+def as_junit(report: ProbeReport) -> str:
     """Return the report as JUnit XML; tools that were not called are skipped test cases."""
     broken = {one.tool for one in report.findings}
     skipped = sum(1 for tool in report.tools if "skipped" in tool)
@@ -29,7 +29,7 @@ def as_junit(report: Report) -> str:
     return "\n".join([*lines, "  </testsuite>", "</testsuites>", ""])
 
 
-def _failure(finding: Finding) -> str:
+def _failure(finding: ProbeFinding) -> str:
     called = f"{finding.call['tool']} {json.dumps(finding.call['arguments'], ensure_ascii=False)}"
     text = f"Call: {called}\nAnswer: {finding.answer}\n{finding.change}".strip()
     kind = f"{by_name(finding.name).number} {finding.name}"

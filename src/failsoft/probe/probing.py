@@ -16,11 +16,11 @@ from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.text import bounded
 from failsoft.probe.bases import Bases
 from failsoft.probe.calls import BoundReached, Bounds, Calls, Withdrawn, is_alike, is_of_surrogates, same
-from failsoft.probe.connection import Answer, Connection, ServerEnded
-from failsoft.probe.faults import Fault, faults_of, strings
+from failsoft.probe.connection import ServerAnswer, Connection, ServerEnded
+from failsoft.probe.faults import FaultyCall, faults_of, strings
 from failsoft.probe.rating import looks_failed, rate, unstable
 from failsoft.probe.reader import Advised, Reader, mentions
-from failsoft.probe.report import Report, shown_arguments
+from failsoft.probe.report import ProbeReport, shown_arguments
 from failsoft.probe.schemas import ToolInfo
 
 _REPAIRS = 2
@@ -54,12 +54,12 @@ class Probe:
         self._calls = Calls(connection, bounds, progress)
         self._reader = Reader({}, frozenset())
         self._bases = Bases(self._calls, self._reader)
-        self._meant: dict[tuple[str, str], Answer] = {}
+        self._meant: dict[tuple[str, str], ServerAnswer] = {}
         self._repeated: set[tuple[str, str]] = set()
         self._broken: Counter[str] = Counter()
         self.report = self._calls.report
 
-    async def run(self) -> Report:
+    async def run(self) -> ProbeReport:
         """Return the report; a bound, or a cancellation, leaves what there is in it, marked as not complete.
 
         Raises:
@@ -101,7 +101,7 @@ class Probe:
                     with suppress(Withdrawn):
                         await self._try(faults[number])
 
-    async def _try(self, fault: Fault) -> None:
+    async def _try(self, fault: FaultyCall) -> None:
         """Make one faulty call, rate its answer, and repair it as the answer says."""
         tool = self._calls.tools[fault.tool]
         base = self._bases[fault.tool]
@@ -128,13 +128,13 @@ class Probe:
             if self._bases[fault.tool].works:
                 self.report.count(fault, is_repaired=False)
 
-    async def _send(self, fault: Fault) -> Answer:
+    async def _send(self, fault: FaultyCall) -> ServerAnswer:
         is_unknown = fault.kind == "unknown_tool"
         for text in strings(fault.arguments):
             self._calls.known.add(text)
         return await self._calls.call(fault.sent_tool, fault.arguments, is_unknown=is_unknown)
 
-    async def _judge_accepted(self, fault: Fault, answer: Answer) -> None:
+    async def _judge_accepted(self, fault: FaultyCall, answer: ServerAnswer) -> None:
         """Count a declared fault that was accepted, and answered otherwise than the call that was meant."""
         base = self._bases[fault.tool]
         if looks_failed(answer, self._calls.tools[fault.tool]):
@@ -146,7 +146,7 @@ class Probe:
         if not same(await self._answer_meant(fault), answer):
             self.report.count(fault, is_repaired=False)
 
-    async def _repeat_once(self, fault: Fault, answer: Answer) -> None:
+    async def _repeat_once(self, fault: FaultyCall, answer: ServerAnswer) -> None:
         kind = "value" if fault.kind == "value" else "any"
         if (fault.tool, kind) in self._repeated:
             return
@@ -157,7 +157,7 @@ class Probe:
         elif (broken := unstable(answer, again)) is not None:
             self._calls.add(fault, answer, [broken])
 
-    async def _repair(self, fault: Fault, answer: Answer) -> None:
+    async def _repair(self, fault: FaultyCall, answer: ServerAnswer) -> None:
         """Do what the answers say, at most twice, and count whether the meant call came of it."""
         sent: tuple[str, Mapping[str, Any]] = (fault.sent_tool, fault.arguments)
         advised = self._reader.read(fault, sent, answer.text)
@@ -193,15 +193,15 @@ class Probe:
         if counts and await self._still_works(fault):
             self.report.count(fault, is_repaired=False)
 
-    async def _still_works(self, fault: Fault) -> bool:
+    async def _still_works(self, fault: FaultyCall) -> bool:
         """Return whether the call that was meant works: after writes it may not any more."""
         if not self._bases[fault.tool].works or self._calls.tools[fault.tool].is_read_only:
             return self._bases[fault.tool].works
         return not (await self._calls.call(fault.tool, fault.meant)).failed
 
     async def _follow(
-        self, fault: Fault, advised: Advised, answer: Answer
-    ) -> tuple[bool | None, Advised | None, Answer, tuple[str, Mapping[str, Any]]]:
+        self, fault: FaultyCall, advised: Advised, answer: ServerAnswer
+    ) -> tuple[bool | None, Advised | None, ServerAnswer, tuple[str, Mapping[str, Any]]]:
         """Make the call that was advised; return whether that ended the repair, and how, and what is advised next."""
         made = (advised.tool, advised.arguments)
         then = await self._calls.call(*made)
@@ -224,13 +224,13 @@ class Probe:
         return is_same, None, then, made
 
     @staticmethod
-    def _is_look(fault: Fault, advised: Advised) -> bool:
+    def _is_look(fault: FaultyCall, advised: Advised) -> bool:
         """Return whether a call shows what there is: of another tool, or without what was wrong."""
         if advised.tool != fault.tool:
             return fault.kind != "unknown_tool" or advised.source == "step"
         return advised.is_concrete and fault.field in fault.meant and fault.field not in advised.arguments
 
-    async def _answer_meant(self, fault: Fault) -> Answer:
+    async def _answer_meant(self, fault: FaultyCall) -> ServerAnswer:
         base = self._bases[fault.tool]
         if base.answer is not None and dict(base.arguments) == dict(fault.meant):
             return base.answer
@@ -239,12 +239,12 @@ class Probe:
             self._meant[key] = await self._calls.call(fault.tool, fault.meant)
         return self._meant[key]
 
-    async def _cancel(self, fault: Fault) -> None:
+    async def _cancel(self, fault: FaultyCall) -> None:
         if not await self._calls.cancel(fault.tool, fault.arguments, after_s=_CANCEL_AFTER_S):
             why = "After a cancelled call the server answers no other request."
-            self._calls.add(fault, Answer("hang", ""), [("hang", why)])
+            self._calls.add(fault, ServerAnswer("hang", ""), [("hang", why)])
 
-    async def _at_once(self, fault: Fault) -> None:
+    async def _at_once(self, fault: FaultyCall) -> None:
         base = self._bases[fault.tool]
         answers = await asyncio.gather(*(self._calls.call(fault.tool, fault.arguments) for _ in range(2)))
         for answer in answers:
@@ -277,10 +277,10 @@ def _needs(tool: ToolInfo) -> int:
     return len(tool.required)
 
 
-def _few_of_the_server(planned: list[list[Fault]], seed: int, *, surrogates: bool) -> list[list[Fault]]:
+def _few_of_the_server(planned: list[list[FaultyCall]], seed: int, *, surrogates: bool) -> list[list[FaultyCall]]:
     """Return the faults with those that the server answers, and not the tool, for one tool only."""
     dice = random.Random(seed)  # noqa: S311 - a report can be made again
-    kept: list[Fault] = []
+    kept: list[FaultyCall] = []
     for is_one in (_is_of_unknown, is_of_surrogates):
         found = [one for faults in planned for one in faults if is_one(one)]
         count = 1 if is_one is not is_of_surrogates or surrogates else 0
@@ -291,7 +291,7 @@ def _few_of_the_server(planned: list[list[Fault]], seed: int, *, surrogates: boo
     ]
 
 
-def _is_of_unknown(fault: Fault) -> bool:
+def _is_of_unknown(fault: FaultyCall) -> bool:
     return fault.kind == "unknown_tool"
 
 

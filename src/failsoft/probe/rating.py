@@ -13,8 +13,8 @@ import mcp_types as types
 from failsoft.framework.answer.result import object_in, reported_failure
 from failsoft.framework.safe.redaction import redact_paths
 from failsoft.framework.safe.secrets import redact_text
-from failsoft.probe.connection import Answer
-from failsoft.probe.faults import Fault, strings
+from failsoft.probe.connection import ServerAnswer
+from failsoft.probe.faults import FaultyCall, strings
 from failsoft.probe.reader import READ_AT_MOST, mentions, names, without_echo
 from failsoft.probe.schemas import ToolInfo
 
@@ -106,7 +106,7 @@ class Known:
         return any(part in text for text in self.texts)
 
 
-def looks_failed(answer: Answer, tool: ToolInfo | None) -> bool:
+def looks_failed(answer: ServerAnswer, tool: ToolInfo | None) -> bool:
     """Return whether a result that is marked as a success says that the call failed."""
     if answer.failed:
         return False
@@ -120,7 +120,7 @@ def looks_failed(answer: Answer, tool: ToolInfo | None) -> bool:
     return is_short and (_FAILED.match(answer.text) or _FAILED_WITHIN.search(answer.text)) is not None
 
 
-def rate(fault: Fault, answer: Answer, tool: ToolInfo, known: Known) -> Iterator[Broken]:
+def rate(fault: FaultyCall, answer: ServerAnswer, tool: ToolInfo, known: Known) -> Iterator[Broken]:
     """Yield the rules that the answer to a faulty call breaks by itself.
 
     Args:
@@ -151,12 +151,12 @@ def rate(fault: Fault, answer: Answer, tool: ToolInfo, known: Known) -> Iterator
         yield "too-large", f"The answer has {answer.size:,} bytes, more than {limit:,}{what}."
 
 
-def _asks_for_error(fault: Fault) -> bool:
+def _asks_for_error(fault: FaultyCall) -> bool:
     """Return whether a call that fits the schema asks for a text about an error."""
     return fault.kind == "none" and any("error" in text.lower() for text in strings(fault.arguments))
 
 
-def _protocol(fault: Fault, answer: Answer) -> Iterator[Broken]:
+def _protocol(fault: FaultyCall, answer: ServerAnswer) -> Iterator[Broken]:
     if answer.kind == "malformed" and not answer.size and fault.kind != "control":
         yield "protocol-error", "The answer breaks the protocol, so that a client cannot read it."
     if answer.kind == "error":
@@ -169,7 +169,7 @@ def _protocol(fault: Fault, answer: Answer) -> Iterator[Broken]:
             )
 
 
-def _accepted(fault: Fault) -> Broken:
+def _accepted(fault: FaultyCall) -> Broken:
     if fault.kind == "missing":
         return "schema-lies", f"The schema requires `{fault.field}`, and the call succeeds without it."
     what = {
@@ -184,7 +184,7 @@ def _accepted(fault: Fault) -> Broken:
     return "accepted-in-silence", f"The call succeeds: {what}, and the answer does not say so."
 
 
-def _explained(fault: Fault, answer: Answer, tool: ToolInfo) -> Iterator[Broken]:
+def _explained(fault: FaultyCall, answer: ServerAnswer, tool: ToolInfo) -> Iterator[Broken]:
     """Yield what a failure does not say."""
     text = without_echo(answer.text, fault.arguments)
     if fault.kind in _ARGUMENT and fault.is_declared:
@@ -211,14 +211,14 @@ def _is_named(text: str, name: str) -> bool:
     return names(text, name) or mentions(text, name) or mentions(text.lower(), name.lower())
 
 
-def _says_accepted(fault: Fault, text: str) -> bool:
+def _says_accepted(fault: FaultyCall, text: str) -> bool:
     if fault.kind in {"format", "length"} and SAYS_FORMAT.search(text) is not None:
         return True
     lowered = text.lower()
     return not fault.accepted or any(mentions(lowered, word.lower()) for word in fault.accepted)
 
 
-def _not_said(fault: Fault) -> str:
+def _not_said(fault: FaultyCall) -> str:
     if fault.kind == "misspelt":
         return f"The text does not say that the parameter is called `{fault.accepted[0]}`."
     what = {"type": "of which type it has to be", "enum": "which values there are", "range": "what the bound is"}
@@ -226,13 +226,13 @@ def _not_said(fault: Fault) -> str:
     return f"The text does not say what `{fault.field}` accepts: {what.get(fault.kind, other)}."
 
 
-def _says_effect(answer: Answer, text: str) -> bool:
+def _says_effect(answer: ServerAnswer, text: str) -> bool:
     tree = answer.structured if isinstance(answer.structured, Mapping) else {}
     inner = tree.get("error") if isinstance(tree.get("error"), Mapping) else tree
     return _EFFECT.search(text) is not None or '"effect"' in text or (isinstance(inner, Mapping) and "effect" in inner)
 
 
-def _leaks(fault: Fault, answer: Answer, known: Known) -> Iterator[Broken]:
+def _leaks(fault: FaultyCall, answer: ServerAnswer, known: Known) -> Iterator[Broken]:
     inner = object_in(answer.text)
     parts = [*(strings(inner) if inner else [answer.text]), *strings(answer.structured)]
     whole = "\n".join(parts)[:READ_AT_MOST]  # decoded: an escape of JSON is no path
@@ -301,7 +301,7 @@ def _secret(text: str, sent: Iterable[str]) -> bool:
     return redact_text(without) != without
 
 
-def code_of(answer: Answer) -> str:
+def code_of(answer: ServerAnswer) -> str:
     """Return the code by which a program can tell this failure from others; empty if it has none."""
     tree = answer.structured if isinstance(answer.structured, Mapping) else object_in(answer.text)
     inner = tree.get("error") if isinstance(tree.get("error"), Mapping) else tree
@@ -315,7 +315,7 @@ def code_of(answer: Answer) -> str:
     return found[0] if found else "" if answer.code is None else str(answer.code)
 
 
-def unstable(first: Answer, second: Answer) -> Broken | None:
+def unstable(first: ServerAnswer, second: ServerAnswer) -> Broken | None:
     """Return the broken rule if the same faulty call was answered differently the second time."""
     if first.kind != second.kind or first.failed != second.failed:
         return "unstable-code", "The same call, made twice, was answered in two ways."

@@ -11,7 +11,7 @@ from typing import Any
 
 from rapidfuzz.distance import DamerauLevenshtein
 
-from failsoft.probe.faults import Fault
+from failsoft.probe.faults import FaultyCall
 from failsoft.probe.schemas import ToolInfo
 
 _STEP = re.compile(
@@ -81,7 +81,7 @@ class Reader:
     def __init__(self, tools: Mapping[str, ToolInfo], allowed: frozenset[str]) -> None:
         self._tools, self._allowed = tools, allowed
 
-    def read(self, fault: Fault, sent: tuple[str, Mapping[str, Any]], text: str) -> Advised | None:
+    def read(self, fault: FaultyCall, sent: tuple[str, Mapping[str, Any]], text: str) -> Advised | None:
         """Return what the text of a failure makes of a call; None if it says nothing that can be done.
 
         Args:
@@ -95,7 +95,7 @@ class Reader:
             advised = None
         return advised or self.named(fault, sent, text) or self._look(fault, text)
 
-    def after_look(self, fault: Fault, text: str) -> Advised | None:
+    def after_look(self, fault: FaultyCall, text: str) -> Advised | None:
         """Return the meant call if what a tool returned has what was wrong in the call that failed."""
         text = text[: READ_AT_MOST * 4]
         wanted = str(fault.meant.get(fault.field, fault.tool if fault.kind == "unknown_tool" else ""))
@@ -103,7 +103,7 @@ class Reader:
             return Advised("named", fault.tool, fault.meant)
         return None
 
-    def has_advice(self, fault: Fault, text: str) -> bool:
+    def has_advice(self, fault: FaultyCall, text: str) -> bool:
         """Return whether a text says what else to do: a tool to call, also one that this reader may not, or a wait."""
         others = (name for name in self._tools if name != fault.tool)
         text = text[:READ_AT_MOST]
@@ -130,7 +130,7 @@ class Reader:
         """Return the tool of a call that a text writes out and this server does not have; empty if there is none."""
         return next((step.tool for step in self.steps(text) if step.tool not in self._tools), "")
 
-    def _suggestion(self, fault: Fault, sent: tuple[str, Mapping[str, Any]], text: str) -> Advised | None:
+    def _suggestion(self, fault: FaultyCall, sent: tuple[str, Mapping[str, Any]], text: str) -> Advised | None:
         """Put in the only thing that the text suggests: a tool's name, a parameter's, or a value."""
         found = [*_MEANT.finditer(text), *_INSTEAD.finditer(text)]
         suggested = [next(filter(None, match.groups())) for match in found]
@@ -150,7 +150,7 @@ class Reader:
                 changed = True
         return Advised("suggestion", tool, arguments) if changed else None
 
-    def named(self, fault: Fault, sent: tuple[str, Mapping[str, Any]], text: str) -> Advised | None:
+    def named(self, fault: FaultyCall, sent: tuple[str, Mapping[str, Any]], text: str) -> Advised | None:
         """Write as it was meant what the text says is wrong, where it says enough."""
         tool, arguments = sent[0], dict(sent[1])
         if tool not in self._tools:
@@ -172,7 +172,7 @@ class Reader:
                 changed = True
         return Advised("named", tool, arguments) if changed else None
 
-    def _look(self, fault: Fault, text: str) -> Advised | None:
+    def _look(self, fault: FaultyCall, text: str) -> Advised | None:
         """Call a tool that the text names and that needs nothing, to see what there is."""
         for name in sorted(self._allowed, key=lambda name: (-len(name), name)):
             if name != fault.tool and not self._tools[name].required and mentions(text, name):

@@ -10,7 +10,7 @@ from typing import Any
 from failsoft.framework.safe.redaction import redact
 from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import json_on_one_line, printable_lines
-from failsoft.probe.faults import Fault
+from failsoft.probe.faults import FaultyCall
 from failsoft.rules import Silences, by_name
 
 _ANSWER_AT_MOST = 600
@@ -28,7 +28,7 @@ _VOLATILE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ProbeFinding:
     """A rule that a tool breaks.
 
     Args:
@@ -74,7 +74,7 @@ class Finding:
 
 
 @dataclass(slots=True)
-class Report:
+class ProbeReport:
     """What a probe found.
 
     Args:
@@ -105,7 +105,7 @@ class Report:
     unrepaired: list[tuple[str, str, str]] = field(default_factory=list)
     advice: int = 0
     misled: int = 0
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[ProbeFinding] = field(default_factory=list)
     silenced: list[dict[str, Any]] = field(default_factory=list)
     timing: dict[str, float] = field(default_factory=dict)
 
@@ -133,14 +133,14 @@ class Report:
             "timing": self.timing,
         }
 
-    def count(self, fault: Fault, *, is_repaired: bool) -> None:
+    def count(self, fault: FaultyCall, *, is_repaired: bool) -> None:
         """Count a fault of a call that otherwise works."""
         self.faults += 1
         self.repaired += is_repaired
         if not is_repaired:
             self.unrepaired.append((fault.tool, fault.kind, fault.field))
 
-    def add(self, finding: Finding) -> None:
+    def add(self, finding: ProbeFinding) -> None:
         """Keep a finding unless the tool has one of that rule."""
         if not any((one.name, one.tool) == (finding.name, finding.tool) for one in self.findings):
             self.findings.append(finding)
@@ -153,7 +153,7 @@ class Report:
             places: `file:line` by the tool's name.
         """
         order = [tool["name"] for tool in self.tools]
-        kept: list[Finding] = []
+        kept: list[ProbeFinding] = []
         counts: dict[tuple[str, str], int] = {}
         for one in self.findings:
             if silences.reason(one.name, one.tool) is None:
@@ -173,11 +173,11 @@ class Report:
         ]
 
 
-def merged(reports: Sequence[tuple[str, Report]]) -> Report:
+def merged(reports: Sequence[tuple[str, ProbeReport]]) -> ProbeReport:
     """Return one report for several servers, with `NAME__` before the names of their tools."""
     if len(reports) == 1:
         return reports[0][1]
-    whole = Report(", ".join(name for name, _ in reports), "", reports[0][1].seed)
+    whole = ProbeReport(", ".join(name for name, _ in reports), "", reports[0][1].seed)
     for name, one in reports:
         whole.complete = whole.complete and one.complete
         for count in ("calls", "faults", "repaired", "advice", "misled"):
@@ -216,7 +216,7 @@ def _shown(value: Any) -> Any:
     return value
 
 
-def _rank(finding: Finding, order: Sequence[str]) -> tuple[int, str, int]:
+def _rank(finding: ProbeFinding, order: Sequence[str]) -> tuple[int, str, int]:
     place = order.index(finding.tool) if finding.tool in order else len(order)
     is_grave = finding.name in _GRAVE
     return _SEVERITIES.index(finding.severity), "" if is_grave else by_name(finding.name).number, place

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from failsoft.probe.connection import Answer
-from failsoft.probe.schemas import Parameter, ToolInfo, examples_in, flattened, properties_of
+from failsoft.probe.connection import ServerAnswer
+from failsoft.probe.schemas import ListedParameter, ToolInfo, examples_in, flattened, properties_of
 
 _KEPT_A_KEY = 6
 _VALUES_AT_MOST = 400
@@ -58,7 +58,7 @@ class Harvest:
         self._paths: list[str] = []
         self._count = 0
 
-    def take(self, tool: str, arguments: Mapping[str, Any], answer: Answer) -> None:
+    def take(self, tool: str, arguments: Mapping[str, Any], answer: ServerAnswer) -> None:
         """Keep the scalars of a successful answer."""
         tree = answer.structured
         text = answer.text[:_TEXT_AT_MOST]
@@ -142,7 +142,7 @@ def candidates(tool: ToolInfo, harvest: Harvest, *, at_most: int) -> Iterator[di
             return
 
 
-def values_for(parameter: Parameter, tool: ToolInfo, harvest: Harvest) -> list[Any]:
+def values_for(parameter: ListedParameter, tool: ToolInfo, harvest: Harvest) -> list[Any]:
     """Return values for a parameter, the likeliest first; at least one."""
     found: list[Any] = []
     schema = parameter.schema
@@ -161,7 +161,7 @@ def values_for(parameter: Parameter, tool: ToolInfo, harvest: Harvest) -> list[A
     examples = [one for one in shown if isinstance(one, wanted) or parameter.type == "array"]
     found += [*harvested, *examples] if is_path else [*examples, *harvested]
     if parameter.type == "array" and isinstance(items := schema.get("items"), Mapping):
-        inner = values_for(Parameter(parameter.name.rstrip("s") or parameter.name, items, True), tool, harvest)  # noqa: FBT003 - a required one
+        inner = values_for(ListedParameter(parameter.name.rstrip("s") or parameter.name, items, True), tool, harvest)  # noqa: FBT003 - a required one
         found += [[one] for one in inner if not isinstance(one, list)][:4]
     found.append(_made(parameter.name, schema))
     unique: list[Any] = []
@@ -173,7 +173,7 @@ def values_for(parameter: Parameter, tool: ToolInfo, harvest: Harvest) -> list[A
 
 def _made(name: str, schema: Mapping[str, Any], depth: int = 0) -> Any:
     """Return a value that fits a schema, as far as it says."""
-    kind = Parameter(name, schema, is_required=True).type
+    kind = ListedParameter(name, schema, is_required=True).type
     if kind in {"integer", "number"}:
         low = schema.get("minimum", schema.get("exclusiveMinimum"))
         high = schema.get("maximum", schema.get("exclusiveMaximum"))

@@ -20,7 +20,7 @@ _EXAMPLE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class ListedParameter:
     """A parameter of a tool.
 
     Args:
@@ -77,14 +77,14 @@ class ToolInfo:
 
     name: str
     description: str = ""
-    parameters: dict[str, Parameter] = field(default_factory=dict)
+    parameters: dict[str, ListedParameter] = field(default_factory=dict)
     is_open: bool = False
     is_read_only: bool = False
     is_destructive: bool = False
     output_schema: Mapping[str, Any] | None = None
 
     @property
-    def required(self) -> list[Parameter]:
+    def required(self) -> list[ListedParameter]:
         """The parameters that must be given."""
         return [one for one in self.parameters.values() if one.is_required]
 
@@ -114,7 +114,7 @@ def _tool(raw: Mapping[str, Any]) -> ToolInfo:
     required = schema.get("required")
     must = set(filter(lambda one: isinstance(one, str), required)) if isinstance(required, list) else set()
     parameters = {
-        name: Parameter(name, flattened(part, schema), name in must)
+        name: ListedParameter(name, flattened(part, schema), name in must)
         for name, part in _mapping(schema.get("properties")).items()
     }
     more = schema.get("additionalProperties")

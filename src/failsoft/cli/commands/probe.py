@@ -28,7 +28,7 @@ from failsoft.framework.text import bounded
 if TYPE_CHECKING:
     from failsoft.probe.calls import Bounds
     from failsoft.probe.probing import Probe
-    from failsoft.probe.report import Report
+    from failsoft.probe.report import ProbeReport
     from failsoft.proxy.targets import UpstreamTarget
     from failsoft.rules import Silences
 
@@ -234,7 +234,7 @@ class _Runner:
         self._started: list[tuple[str, Probe]] = []
         self.is_ended = False
 
-    def probed(self, targets: Sequence[UpstreamTarget]) -> Report:
+    def probed(self, targets: Sequence[UpstreamTarget]) -> ProbeReport:
         """Return the report about these servers; each has its share of the bounds.
 
         Raises:
@@ -320,7 +320,7 @@ class _Progress:
             typer.echo(text, err=True)
 
 
-def _show(found: Report, proxied: Report | None, *, as_json: bool, html: Path | None, junit: Path | None) -> None:
+def _show(found: ProbeReport, proxied: ProbeReport | None, *, as_json: bool, html: Path | None, junit: Path | None) -> None:
     from failsoft.cli.probe_report import show  # noqa: PLC0415 - as above
     from failsoft.probe.html import as_html  # noqa: PLC0415 - as above
     from failsoft.probe.junit import as_junit  # noqa: PLC0415 - as above
@@ -346,7 +346,7 @@ def _write(file: Path, text: str) -> None:
         raise ConfigurationError(issue=f"{file} cannot be written ({error.strerror})") from error
 
 
-def _code(found: Report, fail_under: float | None) -> ExitCode:
+def _code(found: ProbeReport, fail_under: float | None) -> ExitCode:
     if fail_under is not None:
         is_below = found.recoverability is not None and found.recoverability * 100 < fail_under
         return ExitCode.FAILED if is_below else ExitCode.OK

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from tests.doors import (
+    FaultyCall,
     Known,
     Probe,
     ProbeBounds,
     ProbeCalls,
     ProbeConnection,
-    ServerAnswer,
-    FaultyCall,
     ProbeReport,
     Reader,
+    ServerAnswer,
     ToolInfo,
     from_command,
     rate,

@@ -14,7 +14,7 @@ from typing import Any
 
 from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import bounded
-from failsoft.probe.connection import ServerAnswer, Connection
+from failsoft.probe.connection import Connection, ServerAnswer
 from failsoft.probe.faults import SURROGATE, FaultyCall, strings
 from failsoft.probe.rating import Broken, Known
 from failsoft.probe.reader import READ_AT_MOST

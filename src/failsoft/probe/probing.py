@@ -16,7 +16,7 @@ from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.text import bounded
 from failsoft.probe.bases import Bases
 from failsoft.probe.calls import BoundReached, Bounds, Calls, Withdrawn, is_alike, is_of_surrogates, same
-from failsoft.probe.connection import ServerAnswer, Connection, ServerEnded
+from failsoft.probe.connection import Connection, ServerAnswer, ServerEnded
 from failsoft.probe.faults import FaultyCall, faults_of, strings
 from failsoft.probe.rating import looks_failed, rate, unstable
 from failsoft.probe.reader import Advised, Reader, mentions

@@ -23,7 +23,7 @@ _WIDE = 100
 """Minimum width for a table with all four columns."""
 
 
-class Format(StrEnum):
+class CatalogueFormat(StrEnum):
     """The output format."""
 
     table = "table"
@@ -34,7 +34,9 @@ class Format(StrEnum):
 def codes(
     toolsets: Toolsets = None,
     *,
-    output: Annotated[Format, typer.Option("--format", "-f", help="The output format.")] = Format.table,
+    output: Annotated[
+        CatalogueFormat, typer.Option("--format", "-f", help="The output format.")
+    ] = CatalogueFormat.table,
     app: App = None,
     every: Annotated[bool, typer.Option("--all", help="Also those of every installed toolset.")] = False,
 ) -> None:
@@ -51,12 +53,12 @@ def codes(
     """
     screen = Screen()
     # A program and the documentation get all of them; a table for people is read from the top.
-    is_whole = every or output is not Format.table
+    is_whole = every or output is not CatalogueFormat.table
     found = _known_codes(toolsets or (), app) if is_whole else _own_codes(toolsets or (), app)
-    if output is Format.json:
+    if output is CatalogueFormat.json:
         screen.json([_entry(kind) for kind in found.values()])
         return
-    if output is Format.markdown:
+    if output is CatalogueFormat.markdown:
         screen.text(index_of(sorted(found.values(), key=lambda kind: kind.code)).rstrip("\n"))
         return
     # On a narrow terminal the meaning needs the space more than the category, which most codes resemble.
@@ -68,7 +70,9 @@ def codes(
 
 def rules(
     *,
-    output: Annotated[Format, typer.Option("--format", "-f", help="The output format.")] = Format.table,
+    output: Annotated[
+        CatalogueFormat, typer.Option("--format", "-f", help="The output format.")
+    ] = CatalogueFormat.table,
 ) -> None:
     """List the rules for tools and their answers.
 
@@ -82,9 +86,9 @@ def rules(
     screen = Screen()
     facts = ("rule", "name", "half", "severity", "summary")
     rows = [(rule.number, rule.name, rule.half, rule.severity, rule.summary) for rule in RULES]
-    if output is Format.json:
+    if output is CatalogueFormat.json:
         screen.json([dict(zip(facts, row, strict=True)) for row in rows])
-    elif output is Format.markdown:
+    elif output is CatalogueFormat.markdown:
         screen.text(index_of_rules().rstrip("\n"))
     else:
         screen.rows(facts, rows)

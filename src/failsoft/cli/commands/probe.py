@@ -320,7 +320,9 @@ class _Progress:
             typer.echo(text, err=True)
 
 
-def _show(found: ProbeReport, proxied: ProbeReport | None, *, as_json: bool, html: Path | None, junit: Path | None) -> None:
+def _show(
+    found: ProbeReport, proxied: ProbeReport | None, *, as_json: bool, html: Path | None, junit: Path | None
+) -> None:
     from failsoft.cli.probe_report import show  # noqa: PLC0415 - as above
     from failsoft.probe.html import as_html  # noqa: PLC0415 - as above
     from failsoft.probe.junit import as_junit  # noqa: PLC0415 - as above

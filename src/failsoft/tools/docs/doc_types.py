@@ -14,10 +14,10 @@ from failsoft.framework.errors.corrections import closest_name, slip_of
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded, file_name, quoted
 from failsoft.tools.docs.config import DocTypeConfig
-from failsoft.tools.docs.documents.document import Document, decoded, parse_document
+from failsoft.tools.docs.documents.document import ParsedDocument, decoded, parse_document
 from failsoft.tools.docs.documents.front_matter import line_of
 from failsoft.tools.docs.errors import InvalidDocType, SchemaValidationFailed
-from failsoft.tools.docs.reading import Asked
+from failsoft.tools.docs.reading import AskedDocument
 from failsoft.tools.docs.signatures import ListedDocType, ValidatedDocument
 
 DEFAULT_TYPE = "document"
@@ -200,7 +200,7 @@ def known_level(levels: Sequence[str], level: str) -> None:
     raise InvalidParameter.from_violations([fault])
 
 
-def validate(call: Call, types: DocTypes, item: Asked) -> ValidatedDocument:
+def validate(call: Call, types: DocTypes, item: AskedDocument) -> ValidatedDocument:
     """Return what a valid document is, with a warning if the project does not declare the type that it names.
 
     Raises:
@@ -232,5 +232,5 @@ def not_declared(doc_type: str, pages: int | None = None) -> str:
     return f"Type {quoted(doc_type, 80)} is not in `doc_types` of config.json{where}; the page's path decides."
 
 
-def _type_field(document: Document) -> str:
+def _type_field(document: ParsedDocument) -> str:
     return "doc_type" if document.front_matter.get("doc_type") == document.own_type else "type"

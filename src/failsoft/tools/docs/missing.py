@@ -15,7 +15,7 @@ from failsoft.tools.docs.documents.paths import address, folded, is_document, na
 from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.git_history import GitHistory
 from failsoft.tools.docs.project import Project
-from failsoft.tools.docs.reading import Asked
+from failsoft.tools.docs.reading import AskedDocument
 from failsoft.tools.docs.search.index import DocumentIndex
 from failsoft.tools.docs.search.query import parse_query, plain_words
 from failsoft.tools.docs.search.ranking import search
@@ -43,7 +43,7 @@ class Advice(NamedTuple):
     meant: str | None = None
 
 
-def with_documents(call: Call, project: Project, paths: Sequence[str], work: Callable[[list[Asked]], T]) -> T:
+def with_documents(call: Call, project: Project, paths: Sequence[str], work: Callable[[list[AskedDocument]], T]) -> T:
     """Return what comes of the documents at these paths, if there are all of them.
 
     Raises:
@@ -63,13 +63,16 @@ def with_documents(call: Call, project: Project, paths: Sequence[str], work: Cal
     raise not_found(project, missing, {"project": given} if given is not None else {}, items if is_list else ())
 
 
-async def with_document(call: Call, project: Project, path: str, work: Callable[[Asked], T]) -> T:
+async def with_document(call: Call, project: Project, path: str, work: Callable[[AskedDocument], T]) -> T:
     """Return what comes of the document at a path, found in a thread; see `with_documents`."""
     return await call.bound.threads.run(lambda: with_documents(call, project, [path], lambda items: work(items[0])))
 
 
 def not_found(
-    project: Project, missing: Sequence[Asked], arguments: Mapping[str, Any], every: Sequence[Asked] = ()
+    project: Project,
+    missing: Sequence[AskedDocument],
+    arguments: Mapping[str, Any],
+    every: Sequence[AskedDocument] = (),
 ) -> DocumentNotFound:
     """Return the error for these documents.
 
@@ -98,7 +101,7 @@ def not_found(
     return DocumentNotFound(path=first.path, message=message, suggestions=suggestions, next_step=step)
 
 
-def _advice(project: Project, item: Asked) -> Advice:
+def _advice(project: Project, item: AskedDocument) -> Advice:
     """Return the advice for a missing document, in the terms of the caller.
 
     Where another path certainly leads to it, the recovery serves that, and nothing else is looked for.

@@ -13,11 +13,11 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.errors import NextStep
 from failsoft.tools.docs.config import DEFAULT_LEVELS, ProjectConfig
 from failsoft.tools.docs.doc_types import DocTypes
-from failsoft.tools.docs.documents.document import Document
+from failsoft.tools.docs.documents.document import ParsedDocument
 from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.errors import ExternalDocsNotConfigured
 from failsoft.tools.docs.git_history import GitHistory
-from failsoft.tools.docs.reading import Asked, asked
+from failsoft.tools.docs.reading import AskedDocument, asked
 from failsoft.tools.docs.search.corrections import corrected_query, lacked, what_would_hit
 from failsoft.tools.docs.search.index import DocumentIndex, IndexOptions
 from failsoft.tools.docs.search.query import Query
@@ -80,7 +80,7 @@ class Project:
         """Return whether an absolute path without links lies in one of the external folders."""
         return any(Path(real_path).is_relative_to(folder.root.root) for folder in self.external)
 
-    def asked(self, path: str) -> Asked:
+    def asked(self, path: str) -> AskedDocument:
         """Return what a path asks for, in the project or in one of its external folders.
 
         Raises:
@@ -109,7 +109,7 @@ def index_options(config: ProjectConfig, types: DocTypes) -> IndexOptions:
     """Return how the documents of a project are indexed; projects that differ in it have indexes of their own."""
     levels = config.promotion_levels
 
-    def classify(document: Document) -> tuple[str, str]:
+    def classify(document: ParsedDocument) -> tuple[str, str]:
         return types.type_of(document.path, document.own_type), level_of(document.front_matter, levels)
 
     facts = [[item.name, *item.paths] for item in types.types]

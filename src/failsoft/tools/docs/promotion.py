@@ -21,7 +21,7 @@ from failsoft.tools.docs.documents.document import decoded
 from failsoft.tools.docs.documents.front_matter import FrontMatter, read_front_matter
 from failsoft.tools.docs.errors import ExternalDocsNotPromotable, SchemaValidationFailed
 from failsoft.tools.docs.project import LEVEL_KEYS, Project, level_of
-from failsoft.tools.docs.reading import Asked
+from failsoft.tools.docs.reading import AskedDocument
 from failsoft.tools.docs.signatures import PromotedDocument
 from failsoft.tools.files import FaultKind, FaultTable, FileFault, Files
 from failsoft.tools.files.faults import HashMismatch
@@ -117,7 +117,7 @@ def _refused(path: str, message: str, line: int) -> SchemaValidationFailed:
 def promote(
     call: CallContext,
     project: Project,
-    item: Asked,
+    item: AskedDocument,
     level: str,
     expected_hash: str | None,
     *,

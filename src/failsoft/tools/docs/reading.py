@@ -12,7 +12,7 @@ from failsoft.framework.errors import DocumentNotFound, InvalidParameter, NextSt
 from failsoft.framework.errors.corrections import near_names, slip_of
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import file_name
-from failsoft.tools.docs.documents.document import Document, load_document
+from failsoft.tools.docs.documents.document import ParsedDocument, load_document
 from failsoft.tools.docs.documents.markdown import anchors, section
 from failsoft.tools.docs.documents.paths import names_of
 from failsoft.tools.docs.documents.root import DocumentRoot
@@ -23,7 +23,7 @@ _PREVIOUS = "the `next_cursor` of the previous answer, with the same arguments"
 _CHANGED = "no cursor: the document was changed, so begin with its first page"
 
 
-class Asked(NamedTuple):
+class AskedDocument(NamedTuple):
     """One document of a call.
 
     Args:
@@ -45,7 +45,7 @@ def split_anchor(path: str) -> tuple[str, str]:
     return page, anchor
 
 
-def asked(path: str, root: DocumentRoot, shown: str = "") -> Asked:
+def asked(path: str, root: DocumentRoot, shown: str = "") -> AskedDocument:
     """Return what a path asks for.
 
     Args:
@@ -61,7 +61,7 @@ def asked(path: str, root: DocumentRoot, shown: str = "") -> Asked:
     if page.startswith("/"):
         page = _at_address(page, root) or page
     names = names_of(page, find=lambda meant: SitePages(root, any_case=True).find(f"/{meant}"))
-    return Asked(shown + "/".join(names) + (f"#{anchor}" if anchor else ""), root, names, anchor)
+    return AskedDocument(shown + "/".join(names) + (f"#{anchor}" if anchor else ""), root, names, anchor)
 
 
 def _at_address(page: str, root: DocumentRoot) -> str | None:
@@ -70,7 +70,7 @@ def _at_address(page: str, root: DocumentRoot) -> str | None:
     return SitePages(root).find(f"/{inner.lstrip('/')}") if inner.strip("/") else None
 
 
-def read_asked(item: Asked) -> tuple[Document, str]:
+def read_asked(item: AskedDocument) -> tuple[ParsedDocument, str]:
     """Return the document, and the part of its text that was asked for.
 
     Raises:
@@ -88,7 +88,7 @@ def read_asked(item: Asked) -> tuple[Document, str]:
 
 
 def read_page(
-    items: Sequence[Asked], position: Position, bytes_at_most: int
+    items: Sequence[AskedDocument], position: Position, bytes_at_most: int
 ) -> tuple[list[DocumentText], Position | None, list[str]]:
     """Return the documents of one page, where the next one begins (None at the end), and warnings.
 
@@ -115,7 +115,7 @@ def read_page(
     return texts, None, warnings
 
 
-def _text(item: Asked, document: Document, content: str, linking: str) -> DocumentText:
+def _text(item: AskedDocument, document: ParsedDocument, content: str, linking: str) -> DocumentText:
     """Return a document of the answer; `linking` is the text whose links are listed."""
     prefix = item.path[: len(item.path) - len(_bare(item))]
     return DocumentText(
@@ -128,11 +128,11 @@ def _text(item: Asked, document: Document, content: str, linking: str) -> Docume
     )
 
 
-def _bare(item: Asked) -> str:
+def _bare(item: AskedDocument) -> str:
     return "/".join(item.names) + (f"#{item.anchor}" if item.anchor else "")
 
 
-def _no_section(item: Asked, document: Document) -> DocumentNotFound:
+def _no_section(item: AskedDocument, document: ParsedDocument) -> DocumentNotFound:
     known = anchors(document.content)
     page = split_anchor(item.path)[0]
     meant = slip_of(item.anchor, known)

@@ -15,7 +15,7 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.operation import operation
 from failsoft.framework.errors import InvalidArgument, NextStep, Public, ResultTooLarge
 from failsoft.tools.flux import work
-from failsoft.tools.flux.input_files import OutputPath, WrittenFile, write_result
+from failsoft.tools.flux.input_files import OutputPath, WrittenResult, write_result
 from failsoft.tools.flux.parts import FluxParts
 from failsoft.tools.flux.signatures import (
     BUILDING_S,
@@ -24,9 +24,9 @@ from failsoft.tools.flux.signatures import (
     Analysis,
     GeneIds,
     ModelId,
-    NextCall,
     Objective,
     ReactionIds,
+    SuggestedCall,
     UsedMediaId,
 )
 
@@ -79,7 +79,7 @@ class FbaResult(Analysis):
     total_flux: NotRequired[float]
     limiting: list[LimitingUptake]
     interpretation: str
-    next_steps: list[NextCall]
+    next_steps: list[SuggestedCall]
 
 
 class FluxRange(TypedDict):
@@ -90,7 +90,7 @@ class FluxRange(TypedDict):
     maximum: float | None
 
 
-class FvaResult(Analysis, WrittenFile):
+class FvaResult(Analysis, WrittenResult):
     """Flux ranges, or their file, while the objective keeps `fraction` of its optimum; `num_fixed` cannot vary."""
 
     objective_value: float
@@ -108,7 +108,7 @@ class Deletion(TypedDict):
     is_lethal: NotRequired[bool]
 
 
-class DeletionResult(Analysis, WrittenFile):
+class DeletionResult(Analysis, WrittenResult):
     """Deletions, one at a time, or the file with them, beside the growth without any."""
 
     growth_without_deletion: float

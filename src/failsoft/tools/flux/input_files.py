@@ -39,7 +39,7 @@ OutputPath = Annotated[
 ]
 
 
-class WrittenFile(TypedDict, total=False):
+class WrittenResult(TypedDict, total=False):
     """The file with a whole result, where one was asked for: its size, and the SHA-256 of its bytes."""
 
     path: str
@@ -47,17 +47,17 @@ class WrittenFile(TypedDict, total=False):
     sha256: str
 
 
-async def write_result(call: Call, files: InputFiles, path: str, text: str) -> WrittenFile:
+async def write_result(call: Call, files: InputFiles, path: str, text: str) -> WrittenResult:
     """Write a result to a new file, as an effect of the call; a name that ends in `.gz` is compressed.
 
     Raises: as `InputFiles.write`.
     """
 
-    def write() -> WrittenFile:
+    def write() -> WrittenResult:
         data = text.encode()
         return files.write(path, gzip.compress(data, mtime=0) if path.casefold().endswith(".gz") else data)
 
-    return cast("WrittenFile", await call.effect("write", write))
+    return cast("WrittenResult", await call.effect("write", write))
 
 
 class InputFiles:
@@ -115,7 +115,7 @@ class InputFiles:
         except FileFault as fault:
             raise _unusable(_reason(fault)) from fault
 
-    def write(self, path: str, data: bytes) -> WrittenFile:
+    def write(self, path: str, data: bytes) -> WrittenResult:
         """Write a new file in one step; one that has this content already is left as it is.
 
         Args:

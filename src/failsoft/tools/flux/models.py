@@ -16,7 +16,7 @@ from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded, quoted
 from failsoft.tools.flux import work
 from failsoft.tools.flux.database.shipped import SHIPPED_MODELS
-from failsoft.tools.flux.input_files import OutputPath, WrittenFile, write_result
+from failsoft.tools.flux.input_files import OutputPath, WrittenResult, write_result
 from failsoft.tools.flux.parts import FluxParts
 from failsoft.tools.flux.signatures import _ID_AT_MOST, _SPELLED, LOADING_S, MAKES_A_MODEL, WRITES_A_FILE, ModelId
 from failsoft.tools.flux.store import ListedModel, ModelNotFound, Recipe, listed
@@ -36,7 +36,7 @@ class DeletedModel(TypedDict):
     name: str
 
 
-class ModelText(WrittenFile):
+class ModelText(WrittenResult):
     """A model as the `content` of a file; with `path`, the file that was written, its size and SHA-256 instead."""
 
     model_id: str

@@ -13,7 +13,7 @@ from failsoft.framework.call.operation import operation
 from failsoft.framework.errors import InvalidArgument
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import quoted
-from failsoft.tools.flux.database.database import Database, Facts
+from failsoft.tools.flux.database.database import Database, DatabaseFacts
 from failsoft.tools.flux.database.entries import COMPOUNDS, REACTIONS, AnyKind, Compound, Reaction, folded
 from failsoft.tools.flux.database.search import find, is_ec_number, plain_id
 from failsoft.tools.flux.parts import FluxParts
@@ -144,7 +144,7 @@ def _answer(call: Call, database: Database, kind: AnyKind, query: str, limit: in
     return {"results": results, "total": hits.total}
 
 
-def _advice(facts: Facts, kind: AnyKind, query: str, alike: list[str]) -> str:
+def _advice(facts: DatabaseFacts, kind: AnyKind, query: str, alike: list[str]) -> str:
     """Return what to try instead of a query that found nothing."""
     given = quoted(query.strip(), _ECHOED_AT_MOST)
     among = f"the tables of this server ({facts.total(kind)} {kind.many}{', not all' if facts.operator_hint else ''})"
@@ -173,24 +173,24 @@ def shown(entry: Compound | Reaction, **more: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None and value not in ("", [], {})}
 
 
-class Correction(NamedTuple):
+class CorrectedId(NamedTuple):
     """What was meant by a malformed id: an id that exists, or else a query that finds something."""
 
     id: str | None
     query: str | None
 
 
-def corrected_id(database: Database, kind: AnyKind, given: str) -> Correction:
+def corrected_id(database: Database, kind: AnyKind, given: str) -> CorrectedId:
     """Return the correction of an id in another spelling, of a name, or of an id of another database (`glc__D`)."""
     wanted = plain_id(kind, given)
     if wanted is not None:
-        return Correction(wanted if database.entry(kind, wanted) is not None else None, None)
+        return CorrectedId(wanted if database.entry(kind, wanted) is not None else None, None)
     if not given.strip() or len(given) > _COMPARED_AT_MOST:
-        return Correction(None, None)
+        return CorrectedId(None, None)
     hits = find(database, kind, given, 1)
     if not hits.entries:
-        return Correction(None, hits.alike[0] if hits.alike else None)
+        return CorrectedId(None, hits.alike[0] if hits.alike else None)
     ((entry, label),) = hits.entries
     # Several entries may have the same name; then the first one is a guess, so the search is suggested instead.
     is_exact = folded(label) == folded(given) and hits.total == 1
-    return Correction(entry.id if is_exact else None, given.strip())
+    return CorrectedId(entry.id if is_exact else None, given.strip())

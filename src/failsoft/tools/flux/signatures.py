@@ -161,7 +161,7 @@ class Analysis(TypedDict):
     objective: str
 
 
-class NextCall(TypedDict):
+class SuggestedCall(TypedDict):
     """A call that leads on from a success."""
 
     tool: str

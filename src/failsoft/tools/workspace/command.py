@@ -58,7 +58,7 @@ class CommandResult:
     output_bytes: int = 0
 
 
-class Command:
+class RunningCommand:
     """A command below a supervisor, a small process that ends it with all its descendants.
 
     Args:

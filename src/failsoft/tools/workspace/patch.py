@@ -176,10 +176,10 @@ def read_patch(text: bytes, path: str, *also: str) -> Patch:
     lines = text.split(b"\n")
     if not lines[-1]:
         lines.pop()
-    return _Parser(lines, {path, *also}).patch()
+    return _PatchParser(lines, {path, *also}).patch()
 
 
-class _Parser:
+class _PatchParser:
     """Parses one patch, line by line."""
 
     def __init__(self, lines: list[bytes], names: set[str]) -> None:

@@ -17,7 +17,7 @@ from failsoft.framework.errors import ToolError, Unavailable, Unsupported
 from failsoft.framework.safe.redaction import redact_paths
 from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import QUOTED_AT_MOST, bounded, quoted
-from failsoft.tools.workspace.command import Command, CommandLimits, CommandResult, Ending
+from failsoft.tools.workspace.command import CommandLimits, CommandResult, Ending, RunningCommand
 from failsoft.tools.workspace.errors import PreflightFailed
 from failsoft.tools.workspace.roles import WorkspaceSettings
 
@@ -67,7 +67,7 @@ class Preflight:
             processes=settings.preflight_processes, memory_bytes=None if memory_mb is None else memory_mb << 20
         )
         self._hides_paths = hides_paths
-        self._running: set[Command] = set()
+        self._running: set[RunningCommand] = set()
         self._is_closed = False
 
     def faults(self) -> list[str]:
@@ -124,7 +124,7 @@ class Preflight:
         return {"commands": passed}
 
     async def _run(self, arguments: Sequence[str], folder: str) -> CommandResult:
-        command = Command(arguments, folder=folder, environment=reduced(os.environ), limits=self._limits)
+        command = RunningCommand(arguments, folder=folder, environment=reduced(os.environ), limits=self._limits)
         self._running.add(command)
         if self._is_closed:  # the call is repeated, or began late
             command.kill()

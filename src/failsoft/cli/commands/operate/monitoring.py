@@ -25,7 +25,7 @@ _FIRST_LINE = "# Written by `failsoft monitoring export`.\n"
 _BYTES_AT_MOST = 4_000_000
 
 
-class Format(StrEnum):
+class MonitoringFormat(StrEnum):
     """What to write."""
 
     rules = "rules"
@@ -35,7 +35,9 @@ class Format(StrEnum):
 
 def export(
     *,
-    output: Annotated[Format | None, typer.Option("--format", "-f", help="Write this alone; by default all.")] = None,
+    output: Annotated[
+        MonitoringFormat | None, typer.Option("--format", "-f", help="Write this alone; by default all.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder; by default standard output.")] = None,
     objective: Annotated[
         float | None,
@@ -52,20 +54,20 @@ def export(
       failsoft monitoring export > /etc/prometheus/rules/failsoft.yml
       failsoft monitoring export --format grafana --out /var/lib/grafana/dashboards
     """
-    chosen = list(Format) if output is None and out is not None else [output or Format.rules]
+    chosen = list(MonitoringFormat) if output is None and out is not None else [output or MonitoringFormat.rules]
     files: dict[str, str] = {}
-    if Format.rules in chosen and not docs_url:
+    if MonitoringFormat.rules in chosen and not docs_url:
         typer.echo(
             "Without --docs-url, the address of this documentation, `runbook_url` is no whole address.", err=True
         )
-    if Format.rules in chosen:
+    if MonitoringFormat.rules in chosen:
         files["failsoft.rules.yml"] = _yaml(
             rule_file(objective=objective or Settings.load().objective, docs_url=docs_url)
         )
-    if Format.grafana in chosen:
+    if MonitoringFormat.grafana in chosen:
         boards = dashboards() if out is not None else {"dashboards": list(dashboards().values())}
         files |= {f"{name}.json": json.dumps(found, indent=2) for name, found in boards.items()}
-    if Format.alertmanager in chosen:
+    if MonitoringFormat.alertmanager in chosen:
         files["alertmanager.yml"] = _yaml(alertmanager_file())
     if out is None:
         Screen().text("\n".join(files.values()).rstrip("\n"))

@@ -1,4 +1,4 @@
-"""`Document`: title, type, front matter and former paths of a page, parsed from its bytes."""
+"""`ParsedDocument`: title, type, front matter and former paths of a page, parsed from its bytes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HEADING_WITHIN_CHARACTERS = 20_000
 _ALIASES_AT_MOST = 100
 
 
-class Document(NamedTuple):
+class ParsedDocument(NamedTuple):
     """One document, parsed.
 
     Args:
@@ -46,14 +46,14 @@ class Document(NamedTuple):
         return self.front.data
 
 
-def parse_document(path: str, data: bytes) -> Document:
+def parse_document(path: str, data: bytes) -> ParsedDocument:
     """Return the document that these bytes hold.
 
     Raises:
         DOC_LOAD_ERROR: They are not UTF-8 text.
     """
     front = read_front_matter(decoded(path, data))
-    return Document(
+    return ParsedDocument(
         path=path,
         title=_title(front.data, front.body, path),
         content=front.content,
@@ -65,7 +65,7 @@ def parse_document(path: str, data: bytes) -> Document:
     )
 
 
-def load_document(root: DocumentRoot, names: Sequence[str]) -> Document:
+def load_document(root: DocumentRoot, names: Sequence[str]) -> ParsedDocument:
     """Return the document at the names, read from the disk now.
 
     Raises:

@@ -51,7 +51,7 @@ class Heading(NamedTuple):
     start: int
 
 
-class _Line(NamedTuple):
+class _SourceLine(NamedTuple):
     """A line outside code and comments, without its end; and where it begins."""
 
     start: int
@@ -108,7 +108,7 @@ def targets(content: str) -> Iterator[str]:
             yield _ESCAPE.sub(r"\1", target)
 
 
-def _lines(content: str) -> Iterator[_Line]:
+def _lines(content: str) -> Iterator[_SourceLine]:
     """Yield the lines outside fences, comments and raw HTML.
 
     A fence closes by a bare fence at least as long, and where the quote that it is in ends. It may be in a list.
@@ -139,13 +139,13 @@ def _lines(content: str) -> Iterator[_Line]:
                 closes = end
                 follows = False
                 continue
-        yield _Line(start, line, follows)
+        yield _SourceLine(start, line, follows)
         follows = True
 
 
-def _heading_lines(lines: list[_Line]) -> Iterator[tuple[int, str, int]]:
+def _heading_lines(lines: list[_SourceLine]) -> Iterator[tuple[int, str, int]]:
     """Yield level, text and position of each heading."""
-    before = _Line(0, "", follows=False)
+    before = _SourceLine(0, "", follows=False)
     for line in lines:
         text = line.text
         atx, setext = _ATX.match(text), _SETEXT.match(text)
@@ -201,7 +201,7 @@ def _without_code(text: str, found: list[tuple[int, str]]) -> str:
     return "".join([*pieces, text[kept_from:]]) if pieces else text
 
 
-def _labels(lines: list[_Line]) -> frozenset[str]:
+def _labels(lines: list[_SourceLine]) -> frozenset[str]:
     """Return the labels that are defined, as headings may refer to them."""
     return frozenset(match[1] for match in _DEFINITION.finditer("\n".join([line.text for line in lines])))
 

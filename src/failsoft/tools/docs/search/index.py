@@ -18,7 +18,7 @@ from typing import TypeVar
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import DatabaseError, Overloaded
 from failsoft.tools.database_files import is_damage
-from failsoft.tools.docs.documents.document import Document
+from failsoft.tools.docs.documents.document import ParsedDocument
 from failsoft.tools.docs.documents.root import DocumentRoot, LibraryEntry, walk
 from failsoft.tools.docs.search.database import PostgresDatabase
 from failsoft.tools.docs.search.refresh import IndexChanges, apply_changes, find_changes, find_stale, is_built
@@ -46,7 +46,7 @@ BEHIND = "The search index is being brought up to date by another process; this 
 UNFINISHED = "Some documents are not indexed yet, since there are many; each call goes on with the rest."
 
 
-def _own_type(document: Document) -> tuple[str, str]:
+def _own_type(document: ParsedDocument) -> tuple[str, str]:
     return document.own_type or "document", ""
 
 
@@ -60,7 +60,7 @@ class IndexOptions:
         fingerprint: Distinguishes indexes of one root with different options; empty for the default.
     """
 
-    classify: Callable[[Document], tuple[str, str]] = _own_type
+    classify: Callable[[ParsedDocument], tuple[str, str]] = _own_type
     language: str = "english"
     fingerprint: str = ""
 

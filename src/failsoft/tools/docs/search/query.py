@@ -74,7 +74,7 @@ def parse_query(text: str) -> Query:
     Raises:
         SEARCH_ERROR: The text breaks the syntax, or holds no word; the reason names what is accepted.
     """
-    return _Parser(text).run()
+    return _QueryParser(text).run()
 
 
 def plain_words(text: str) -> str:
@@ -120,7 +120,7 @@ class PlainWords:
         return RecoveryResult(value, f"Searched for the plain words: {quoted(words)}", {self._parameter: words})
 
 
-class _Parser:
+class _QueryParser:
     """One pass over the parts; the number of terms is bounded."""
 
     def __init__(self, text: str) -> None:

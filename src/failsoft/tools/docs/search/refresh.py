@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from failsoft.framework.errors import ToolError
-from failsoft.tools.docs.documents.document import Document, load_document
+from failsoft.tools.docs.documents.document import ParsedDocument, load_document
 from failsoft.tools.docs.documents.front_matter import FrontMatter
 from failsoft.tools.docs.documents.paths import address, folded
 from failsoft.tools.docs.documents.root import DocumentRoot, LibraryEntry, entry_of
@@ -88,7 +88,7 @@ def apply_changes(
     connection: IndexConnection,
     changes: IndexChanges,
     root: DocumentRoot,
-    classify: Callable[[Document], tuple[str, str]],
+    classify: Callable[[ParsedDocument], tuple[str, str]],
     is_late: Callable[[], bool],
 ) -> bool:
     """Write the changes in batches; return whether that were all. Call it under the lock that the processes share.
@@ -137,7 +137,7 @@ def _note_change(connection: IndexConnection) -> None:
     connection.execute("UPDATE builds SET finished_ns = ?", (time.time_ns(),))
 
 
-def _read(root: DocumentRoot, entries: Sequence[LibraryEntry]) -> Iterator[tuple[LibraryEntry, Document]]:
+def _read(root: DocumentRoot, entries: Sequence[LibraryEntry]) -> Iterator[tuple[LibraryEntry, ParsedDocument]]:
     """Read the documents. One that cannot be read is indexed by its name, so that it can be found and asked for."""
     for entry in entries:
         tick_ns = _TICK_NS if entry.changed_ns % _SECOND_NS else 2 * _SECOND_NS
@@ -146,7 +146,7 @@ def _read(root: DocumentRoot, entries: Sequence[LibraryEntry]) -> Iterator[tuple
             yield noted, load_document(root, entry.path.split("/"))
         except ToolError:
             title = posixpath.splitext(posixpath.basename(entry.path))[0]
-            yield noted, Document(entry.path, title, "", "", "", (), "", _NO_FRONT_MATTER)
+            yield noted, ParsedDocument(entry.path, title, "", "", "", (), "", _NO_FRONT_MATTER)
 
 
 def _forget(connection: IndexConnection, rows: Sequence[int]) -> None:
@@ -158,7 +158,7 @@ def _forget(connection: IndexConnection, rows: Sequence[int]) -> None:
     connection.executemany("DELETE FROM documents WHERE id = ?", keys)
 
 
-def _lead(document: Document) -> str:
+def _lead(document: ParsedDocument) -> str:
     """Return what a page says about itself: the description of its front matter, and its headings."""
     given = (document.front_matter.get(name) for name in ("description", "summary"))
     described = next((text for text in given if isinstance(text, str)), "")
@@ -166,12 +166,14 @@ def _lead(document: Document) -> str:
     return "\n".join([described, *headings])[:_LEAD_CHARACTERS]
 
 
-def _write(connection: IndexConnection, changed: Sequence[tuple[LibraryEntry, Document, tuple[str, str]]]) -> None:
+def _write(
+    connection: IndexConnection, changed: Sequence[tuple[LibraryEntry, ParsedDocument, tuple[str, str]]]
+) -> None:
     """Write documents that are new or changed, with their type and level.
 
     All texts come last: SQLite writes out what FTS5 has collected in memory at each insertion into `documents`.
     """
-    added: list[tuple[int, Document]] = []
+    added: list[tuple[int, ParsedDocument]] = []
     for entry, document, kind in changed:
         known = connection.execute("SELECT id, sha256 FROM documents WHERE path = ?", (entry.path,)).fetchone()
         if known is not None and known[1] == document.sha256:  # its vectors stay valid
@@ -185,7 +187,9 @@ def _write(connection: IndexConnection, changed: Sequence[tuple[LibraryEntry, Do
         connection.add_page(row, document.title, document.path, _lead(document), document.body)
 
 
-def _write_facts(connection: IndexConnection, entry: LibraryEntry, document: Document, kind: tuple[str, str]) -> int:
+def _write_facts(
+    connection: IndexConnection, entry: LibraryEntry, document: ParsedDocument, kind: tuple[str, str]
+) -> int:
     """Write what is known of a document besides its text; return its row."""
     place = address(entry.path)
     row: int = connection.execute(

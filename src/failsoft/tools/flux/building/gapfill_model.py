@@ -17,7 +17,7 @@ from failsoft.tools.flux import work
 from failsoft.tools.flux.conditions import Medium, bounds_to_json, extended
 from failsoft.tools.flux.failures import GapfillInfeasible, MaxComplexityExceeded
 from failsoft.tools.flux.parts import FluxParts
-from failsoft.tools.flux.signatures import BUILDING_S, MAKES_A_MODEL, MediaId, ModelId, NextCall
+from failsoft.tools.flux.signatures import BUILDING_S, MAKES_A_MODEL, MediaId, ModelId, SuggestedCall
 from failsoft.tools.flux.store import ListedModel, listed
 
 
@@ -52,7 +52,7 @@ class GapfilledModel(ListedModel):
     growth_after: float
     growth_rate: float
     interpretation: str
-    next_steps: list[NextCall]
+    next_steps: list[SuggestedCall]
     num_reactions_added: int
     reactions_added: list[AddedReaction]
     universe: str

@@ -64,7 +64,7 @@ class DatabaseNotLoaded(DatabaseError):
     hints = ("Use compound and reaction ids that you know until it is back",)
 
 
-class Facts(NamedTuple):
+class DatabaseFacts(NamedTuple):
     """What the database was built from, and how much is in it."""
 
     name: str
@@ -99,13 +99,13 @@ class Database:
         self._file: _File | None = None
         self._failed: tuple[float, DatabaseNotLoaded] | None = None
 
-    def facts(self) -> Facts:
+    def facts(self) -> DatabaseFacts:
         """Return what there is; builds it where needed.
 
         Raises:
             DATABASE_NOT_LOADED: It cannot be built.
         """
-        return self.ask(lambda connection: Facts(*connection.execute("SELECT * FROM facts").fetchone()))
+        return self.ask(lambda connection: DatabaseFacts(*connection.execute("SELECT * FROM facts").fetchone()))
 
     def entry(self, kind: Kind[E], entry_id: str) -> E | None:
         """Return the compound or the reaction of an id, or None if there is none."""

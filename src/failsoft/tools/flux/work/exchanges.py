@@ -75,7 +75,7 @@ _FOREIGN: Final = ("kegg.compound", "metacyc.compound", "chebi")
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class ExchangeReaction:
     """One exchange with the surroundings.
 
     Args:
@@ -111,8 +111,8 @@ class ExchangeIndex:
             id; the BiGG id decides.
     """
 
-    exchanges: tuple[Exchange, ...]
-    by_compound: Mapping[str, Exchange]
+    exchanges: tuple[ExchangeReaction, ...]
+    by_compound: Mapping[str, ExchangeReaction]
     misannotated: Mapping[str, str]
 
     def excluded_by(self, medium: Medium | None) -> frozenset[str]:
@@ -185,7 +185,7 @@ def _index(reactions: Sequence[cobra.Reaction]) -> ExchangeIndex:
         usable = (*(item for group in others for item in group), *(item for item in own if _identities.is_known(item)))
         compound = next((item for item in usable if owner[item] is reaction), "")
         ((metabolite, coefficient),) = reaction.metabolites.items()
-        exchanges[reaction] = Exchange(reaction.id, metabolite.name or metabolite.id, compound, coefficient > 0)
+        exchanges[reaction] = ExchangeReaction(reaction.id, metabolite.name or metabolite.id, compound, coefficient > 0)
     return ExchangeIndex(
         tuple(exchanges.values()),
         {item: exchanges[reaction] for item, reaction in owner.items()},

@@ -43,7 +43,7 @@ Metabolites = Mapping[str, NetworkMetabolite]
 
 
 @dataclass(frozen=True, slots=True)
-class Feed:
+class Uptake:
     """A flux of a metabolite into the model.
 
     Args:
@@ -114,7 +114,7 @@ def shortage_of(
         COBRAPY_SOLVER_ERROR: There is no result in time.
     """
     feeds = [
-        Feed(item, name, compounds.get(name) or min(metabolites[item].seed, default=""), _carbons(metabolites, item))
+        Uptake(item, name, compounds.get(name) or min(metabolites[item].seed, default=""), _carbons(metabolites, item))
         for item, name in exchanges.items()
     ]
     consumed = reactions[next(iter(weights))].coefficients if len(weights) == 1 else {}
@@ -124,7 +124,7 @@ def shortage_of(
         blocked = _unmakable(linear, drains)
         _set_feeds(linear, feeds, is_open=True)
         hopeless = _unmakable(linear, blocked) if blocked else {}
-        used: list[tuple[Feed, float]] = []
+        used: list[tuple[Uptake, float]] = []
         if not hopeless and (target := _demanded(linear, reactions, target)) is not None:
             used = _cheapest(linear, [feed for feed in feeds if feed.exchange not in free], target)
     has_source = any(feed.carbons > _CARBONS_OF_FORMATE for feed in feeds if feed.exchange in free)
@@ -151,7 +151,7 @@ def shortage_of(
     )
 
 
-def _set_feeds(linear: LinearProblem, feeds: Iterable[Feed], *, is_open: bool) -> None:
+def _set_feeds(linear: LinearProblem, feeds: Iterable[Uptake], *, is_open: bool) -> None:
     for feed in feeds:
         linear.bound(feed.column.name, 0.0, _FEED_AT_MOST if is_open else 0.0)
 
@@ -178,7 +178,7 @@ def _demanded(linear: LinearProblem, reactions: Mapping[str, NetworkReaction], t
     return target
 
 
-def _cheapest(linear: LinearProblem, feeds: Sequence[Feed], target: float) -> list[tuple[Feed, float]]:
+def _cheapest(linear: LinearProblem, feeds: Sequence[Uptake], target: float) -> list[tuple[Uptake, float]]:
     """Return the feeds that reach the target at the lowest price, and their fluxes; none if none does.
 
     Each of them is needed: the dearest are tried first to be left out. What is possible at most without one decides,

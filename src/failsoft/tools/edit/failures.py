@@ -262,18 +262,15 @@ def _down(text: str, place: int, lines: int) -> tuple[int, int]:
 
 def _clipped(text: str, start: int, end: int, place: int, limit: int) -> str:
     """Return the range, or the part of it around the place that fits into `limit` bytes of JSON."""
-    reach = min(end - start, limit)
-    low = max(start, min(place - reach // 2, end - reach))
     if end - start <= limit and len(json.dumps(text[start:end])) <= limit:
         return text[start:end]
-    fits = 0
-    most = reach
+    part = ""
+    fits, most = 0, min(end - start, limit)
     while fits < most:
         half = (fits + most + 1) // 2
         low = max(start, min(place - half // 2, end - half))
         if len(json.dumps(text[low : low + half])) <= limit:
-            fits = half
+            fits, part = half, text[low : low + half]
         else:
             most = half - 1
-    low = max(start, min(place - fits // 2, end - fits))
-    return text[low : low + fits]
+    return part

@@ -231,8 +231,6 @@ class StagedFile:
         """Link a file to a new name, or rename it where hard links are unsupported; never replaces a file."""
         try:
             self._link(source, target)
-        except FileExistsError:
-            raise
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise

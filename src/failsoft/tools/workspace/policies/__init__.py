@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.metadata import EntryPoint
 from typing import Any
@@ -33,7 +33,18 @@ def load_policies(names: Sequence[str]) -> tuple[Policy, ...]:
     Raises:
         CONFIG_ERROR: There is no such policy, or it cannot be loaded.
     """
-    return tuple(_load(names))
+    installed: dict[str, EntryPoint] | None = None
+    policies: list[Policy] = []
+    for name in dict.fromkeys(names):
+        if name in _BUILT_IN:
+            policies.append(_BUILT_IN[name]())
+            continue
+        if installed is None:
+            installed = {point.name: point for point in reversed(sorted_points(ENTRY_POINT_GROUP))}
+        if name not in installed:
+            raise _unknown(name, [*_BUILT_IN, *sorted(installed)])
+        policies.append(_loaded(name, installed[name]))
+    return tuple(policies)
 
 
 def rules_of(policies: Sequence[Policy]) -> frozenset[str] | None:
@@ -41,19 +52,6 @@ def rules_of(policies: Sequence[Policy]) -> frozenset[str] | None:
     if not all(hasattr(policy, "rules") for policy in policies):
         return None
     return frozenset(rule for policy in policies for rule in policy.rules)  # type: ignore[attr-defined]  # checked above
-
-
-def _load(names: Sequence[str]) -> Iterator[Policy]:
-    installed: dict[str, EntryPoint] | None = None
-    for name in dict.fromkeys(names):
-        if name in _BUILT_IN:
-            yield _BUILT_IN[name]()
-            continue
-        if installed is None:
-            installed = {point.name: point for point in reversed(sorted_points(ENTRY_POINT_GROUP))}
-        if name not in installed:
-            raise _unknown(name, [*_BUILT_IN, *sorted(installed)])
-        yield _loaded(name, installed[name])
 
 
 def _loaded(name: str, point: EntryPoint) -> Policy:

@@ -195,7 +195,7 @@ class TestOtherThanFiles:
         assert fault.facts["what"] == kind
 
     def test_a_device_is_no_file(self, tmp_path: Path) -> None:
-        fault = fault_of(Files(Roots.anywhere(), state_folder=tmp_path / "state"), "/dev/null")
+        fault = fault_of(Files(Roots(["/"]), state_folder=tmp_path / "state"), "/dev/null")
 
         assert fault.kind == "not_regular"
         assert fault.facts["what"] == "device"
@@ -233,7 +233,7 @@ class TestOtherThanFiles:
 
 class TestSeveralRoots:
     def test_without_roots_every_absolute_path_is_allowed(self, root: Path, tmp_path: Path) -> None:
-        files = Files(Roots.anywhere(), state_folder=tmp_path / "state")
+        files = Files(Roots(["/"]), state_folder=tmp_path / "state")
         (root / "link").symlink_to("../outside/secret")
         (root / "up").symlink_to("../" * 40)
 

@@ -85,7 +85,7 @@ class Edit(BaseTool):
         state_folder: Path | None = None,
     ) -> None:
         super().__init__(runtime=runtime, settings=settings)
-        served = Roots.anywhere(off_limits=_KERNEL) if root is None else open_roots(root, self.name)
+        served = Roots(["/"], off_limits=_KERNEL) if root is None else open_roots(root, self.name)
         roots = served.closing(CLOSED_FOLDER)
         self.files = FilesOnDisk(
             roots, state_folder=state_folder, several_names=self.settings.hard_links or roots.folders == ("/",)

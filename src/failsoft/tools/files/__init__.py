@@ -12,7 +12,7 @@ from failsoft.tools.files.faults import (
     kind_of,
 )
 from failsoft.tools.files.reading import Content
-from failsoft.tools.files.roots import CLOSED_FOLDER, Roots, destination, name_within
+from failsoft.tools.files.roots import CLOSED_FOLDER, Roots, name_within
 from failsoft.tools.files.served import (
     EntryKind,
     FolderEntry,
@@ -39,7 +39,6 @@ __all__ = [
     "Step",
     "Transaction",
     "Written",
-    "destination",
     "files_below",
     "kind_of",
     "listed",

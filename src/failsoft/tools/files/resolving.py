@@ -6,15 +6,15 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 from failsoft.framework.files import folded, protected_files
 from failsoft.tools.files.faults import FileFault
 
-if TYPE_CHECKING:
-    from failsoft.tools.files.roots import Roots
+Enter: TypeAlias = Callable[[tuple[str, ...], str], tuple[str, Sequence[str]]]
+"""Returns the root that the names of a path lie in, and the names from there; faults have the path as it is written."""
 
 PATH_BYTES_AT_MOST = 4096
 
@@ -180,8 +180,8 @@ class SwappedError(Exception):
 class Walk:
     """The resolution of one path: its present folder, and how many links it may still follow."""
 
-    def __init__(self, roots: Roots, path: str, *, follow: bool) -> None:
-        self.roots = roots
+    def __init__(self, enter: Enter, path: str, *, follow: bool) -> None:
+        self.enter = enter
         self.path = path
         self.follow = follow
         self.links = _LINKS_AT_MOST if follow else 0
@@ -194,17 +194,15 @@ class Walk:
         """Return the resolved path of these names; the caller must close it."""
         try:
             last = self._descend(names)
-            names = (*self.names, last) if last else tuple(self.names)
-            resolved = ResolvedPath(self.path, self.root, names, last or ".", self.folder)
-            self.roots.guard(resolved)
         except BaseException:
             self._leave()
             raise
-        return resolved
+        names = (*self.names, last) if last else tuple(self.names)
+        return ResolvedPath(self.path, self.root, names, last or ".", self.folder)
 
     def _descend(self, names: tuple[str, ...]) -> str:
         """Open the folder of the last name, and return that name, which is not a link and may not exist."""
-        pending = self._begin(*self.roots.enter(names, self.path))
+        pending = self._begin(*self.enter(names, self.path))
         while pending:
             name = pending.pop()
             if name == "..":
@@ -271,7 +269,7 @@ class Walk:
         """Return the names in a link's target; an absolute target restarts at the root that contains it."""
         names = split_names(target)
         if target.startswith("/"):
-            return self._begin(*self.roots.enter(names, self.path))
+            return self._begin(*self.enter(names, self.path))
         return list(reversed(names))
 
     def _climb(self) -> None:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from failsoft.framework.audit.places import is_known_log
 from failsoft.framework.files import folded, protected_files
@@ -98,11 +98,6 @@ class Roots:
         names = split_names(real)[len(split_names(root)) :]
         return [_Way(split_names(spelling), root, names) for spelling in (given, real)]
 
-    @classmethod
-    def anywhere(cls, *, off_limits: Sequence[Path] = ()) -> Self:
-        """Return the roots of a server without a root: every absolute path."""
-        return cls(["/"], off_limits=off_limits)
-
     def closing(self, *names: str) -> Roots:
         """Return the same roots, with every file and folder of these names off limits at any depth."""
         other = copy.copy(self)
@@ -149,13 +144,20 @@ class Roots:
             names = (*split_names(self._first), *names)
         try:
             for _ in range(_SWAPS_AT_MOST):
-                try:
-                    return Walk(self, path, follow=follow).to(names)
-                except SwappedError:
-                    continue
+                with suppress(SwappedError):
+                    return self._guarded(Walk(self.enter, path, follow=follow).to(names))
         except OSError as error:
             raise FileFault.from_os(error, path, step="find") from error
         raise FileFault.from_os(errno.EAGAIN, path, step="find")
+
+    def _guarded(self, resolved: ResolvedPath) -> ResolvedPath:
+        """Return the path unless it is off limits; it is closed then."""
+        with ExitStack() as opened:
+            opened.callback(resolved.close)
+            if not self.allows(resolved.real_path):
+                raise FileFault(resolved.path, "outside")
+            opened.pop_all()
+        return resolved
 
     def folder(self, path: str) -> str:
         """Return the path of a folder without links.
@@ -186,15 +188,6 @@ class Roots:
                 if not self._confined or (*split_names(way.root), *rest)[: len(self._confined)] == self._confined:
                     return way.root, rest
         raise FileFault(path, "outside")
-
-    def guard(self, resolved: ResolvedPath) -> None:
-        """Raise if the path is off limits.
-
-        Raises:
-            FileFault: `outside`: It is off limits.
-        """
-        if not self.allows(resolved.real_path):
-            raise FileFault(resolved.path, "outside")
 
     def allows(self, real_path: str) -> bool:
         """Return whether a path in the roots, absolute and without links, is not off limits."""
@@ -290,16 +283,6 @@ def _shapes(paths: Sequence[Path]) -> list[tuple[str, ...]]:
 
 def _shape(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(map(folded, names))
-
-
-def destination(roots: Roots, path: str) -> str:
-    """Return the absolute path without links of the file that would be written; raises as `Roots.nearest`.
-
-    Args:
-        roots: The allowed folders.
-        path: As the caller wrote it.
-    """
-    return roots.nearest(path).destination
 
 
 def name_within(roots: Roots, path: str, folder: str) -> str:

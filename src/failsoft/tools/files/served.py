@@ -117,17 +117,16 @@ def listed(roots: Roots, path: str, *, at_most: int, after: str = "") -> tuple[l
         return [_listed(folder, name) for name in later[:at_most]], len(names)
 
 
-def files_below(roots: Roots, folder: str = "") -> tuple[list[str], bool]:
+def files_below(roots: Roots) -> tuple[list[str], bool]:
     """Return the files below a folder, and whether these are all. Blocking; call it from a worker thread.
 
     Git's own folder and what is off limits are left out; links are listed, never followed.
 
     Args:
         roots: Confined to what is served; paths are relative to it.
-        folder: The folder, empty for all of it.
     """
     found: list[str] = []
-    folders = [folder]
+    folders = [""]
     for count, current in enumerate(folders):
         if count == _FOLDERS_AT_MOST or len(found) >= _FILES_AT_MOST:
             return found[:_FILES_AT_MOST], False
@@ -165,7 +164,7 @@ def similar_files(roots: Roots, path: str, *, kind: EntryKind = "file") -> list[
 def _names_in(roots: Roots, path: str, kinds: set[EntryKind]) -> list[str]:
     """Return the names of some kinds in a folder, sorted; other than a listing, it asks nothing of each file."""
     with _scanned(roots, path) as (_, found):
-        return sorted(os.fsencode(one.name).decode(errors="replace") for one in found if _kind_of(one) in kinds)
+        return sorted(_shown(one.name) for one in found if _kind_of(one) in kinds)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from failsoft.framework.audit.trail import AuditLog
 from failsoft.framework.errors import AuditLogFailed, ConfigurationError
 from failsoft.framework.safe.redaction import redact_paths
 from failsoft.framework.threads import is_given_up
-from failsoft.tools.files import FileFault, Files, destination
+from failsoft.tools.files import FileFault, Files
 from failsoft.tools.files.resolving import names_of
 from failsoft.tools.workspace.file_faults import to_error
 from failsoft.tools.workspace.session_files import require_on_disk
@@ -82,7 +82,7 @@ class Reports:
         path = "/".join(filter(None, (self.folder, report_name(title, now))))
         data = _text(session, title=title, body=body, cause=cause, now=now).encode()
         try:
-            if destination(files.roots, path) != f"{session.workspace_root}/{path}":  # a link on the way
+            if files.roots.nearest(path).destination != f"{session.workspace_root}/{path}":  # a link on the way
                 raise FileFault(path, "outside")  # noqa: TRY301 - as the walk of such a path raises it
             with files.roots.parents(path), files.transaction([path], give_up=is_given_up) as work:
                 work.create(path, data)

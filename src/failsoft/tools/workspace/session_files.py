@@ -17,7 +17,6 @@ from failsoft.tools.files import (
     Files,
     Transaction,
     Written,
-    destination,
     listed,
     name_within,
     similar_files,
@@ -132,7 +131,7 @@ class SessionFiles:
             return self._make(path, data)
 
     def _make(self, path: str, data: bytes) -> WrittenFile:
-        foreseen = destination(self._files.roots, path)
+        foreseen = self._files.roots.nearest(path).destination
         self._check(path, foreseen, data)  # before a folder is made for it
         with self._room_for(path), self._files.transaction([path], give_up=is_given_up) as work:
             if work.real_path(path) != foreseen:  # a link was put there meanwhile
@@ -169,7 +168,7 @@ class SessionFiles:
     def _check_path(self, path: str, real_path: str | None = None) -> None:
         """Raise unless the guard allows a write to the path; the file is not read."""
         roots = self._files.roots
-        real_path = real_path or destination(roots, path)
+        real_path = real_path or roots.nearest(path).destination
         if path.endswith("/") or real_path == self._folder:
             raise FileFault(path, "not_regular", what="folder")
         self._guard(name_within(roots, path, self._folder), os.path.relpath(real_path, self._folder))

@@ -20,7 +20,7 @@ HOMES = {
     "failsoft.cli.arguments": "from_json, from_words",
     "failsoft.cli.commands": "codes as codes_module, install as install_module",
     "failsoft.cli.commands.demo": "DemoStep, STORY, _judge as judge, _miscounted as miscounted, _play as play",
-    "failsoft.cli.commands.operate.headline": "findings as findings_of",
+    "failsoft.cli.commands.operate._headline": "findings as findings_of",
     "failsoft.cli.commands.probe": "_behind_proxy as behind_proxy",
     "failsoft.cli.commands.serve": "_headers as headers_of_proxy",
     "failsoft.cli.commands.operate.plans": "_complete_plans as complete_plans",

@@ -39,6 +39,12 @@ def test_the_help_ends_with_the_exit_codes(inside, option):
     assert reported == [(str(code.value), code.meaning) for code in ExitCode]
 
 
+def test_a_file_of_commands_has_functions_that_are_commands_only():
+    files = {name: command for name, command in known_commands().items() if command.functions}
+    assert sorted(files) == ["audit", "monitoring", "plans", "state"]
+    assert all(command.help[0].isupper() for command in known_commands().values())
+
+
 def test_the_help_lists_every_command(inside):
     listed = re.findall(
         r"^  (\w+) {2,}\S", inside("--help").out.split("Commands:")[1].split("Exit codes")[0], re.MULTILINE

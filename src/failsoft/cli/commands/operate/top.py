@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from failsoft.cli.commands.operate.headline import callers, findings
+from failsoft.cli.commands.operate._headline import callers, findings
 from failsoft.cli.errors import usage
 from failsoft.cli.options import AsJson, Token
 from failsoft.cli.remote import status_of

@@ -310,7 +310,7 @@ def require_sound(tools: Iterable[BaseTool]) -> None:
     if faults:
         listed = "; ".join(bounded(fault) for fault, _ in faults[:_FAULTS_AT_MOST])
         more = f"; and {len(faults) - _FAULTS_AT_MOST} more" if len(faults) > _FAULTS_AT_MOST else ""
-        sentence = f"The server does not pass its own audit: {listed}{more}."
+        sentence = f"The server does not pass its start-up check: {listed}{more}."
         cause = next((cause for _, cause in faults if cause is not None), None)
         raise SystemErrorFactory.startup_failure(SelfAuditFailure.code, human_message=sentence, cause=cause)
 

@@ -264,7 +264,7 @@ def test_a_waiting_call_ends_before_its_own_deadline_with_an_answer_that_promise
     waiting, first, later = clock.run(main())
     assert outcome_of(waiting) == ("IDEMPOTENCY_IN_PROGRESS", "unknown")
     assert waiting.error is not None
-    assert (waiting.error.retry.when, waiting.error.stop_reason) == ("after_fix", "effect_possible")
+    assert (waiting.error.retry.when, waiting.error.stop_reason) == ("after_delay", "effect_possible")
     assert first.data == later.data == RECEIPT
     assert clock.elapsed_s == 29
 

@@ -21,11 +21,11 @@ class InvalidArgument(
 
     Raised when: an argument has the wrong type, form or value, or a name that the operation does not have.
     Caller: correct the arguments that the answer names, then call again.
-    Operator: nothing to do, unless every caller makes the same mistake: then the description misleads.
+    Operator: nothing to do. If many callers make the same mistake, improve the description of the tool.
     """
 
     code = "INVALID_ARGUMENT"
-    message = "An argument was not acceptable."
+    message = "An argument is invalid."
 
 
 class NotFound(
@@ -34,7 +34,7 @@ class NotFound(
     """The requested object does not exist.
 
     Raised when: no object has the id, path or name, for example a missing file.
-    Caller: look up another id, then call again with it.
+    Caller: look up the right id, path or name, then call again with it.
     Operator: nothing to do, unless the object should exist.
     """
 
@@ -60,12 +60,12 @@ class Conflict(ToolError, category="conflict", http=409, coded="validation_error
     """The object was changed since the caller read it, or is in use.
 
     Raised when: a version, a hash or a lock shows a concurrent change.
-    Caller: read the current state, then repeat the call on top of it.
+    Caller: read the current state, then make the call again for it.
     Operator: nothing to do.
     """
 
     code = "CONFLICT"
-    message = "It was changed or is in use by another caller."
+    message = "It was changed, or is in use, by another caller."
 
 
 class PreconditionFailed(
@@ -109,9 +109,10 @@ class PermissionDenied(ToolError, PermissionError, category="permission_denied",
 class ApprovalRequired(ToolError, category="approval_required", http=403, actor="person"):
     """A person has to approve this first.
 
-    Raised when: a policy demands an approval that has not been given.
+    Raised when: an operation needs a person's consent (`confirm`), and the person declined, closed the question or did
+    not answer in time, or the client cannot ask; or a rule requires an approval that is missing.
     Caller: ask the user to approve it; do not repeat the call before that.
-    Operator: approve or refuse.
+    Operator: approve or refuse it, if the rule names you.
     """
 
     code = "APPROVAL_REQUIRED"
@@ -133,7 +134,8 @@ class RateLimited(ToolError, category="rate_limited", http=429, retry="after_del
 class QuotaExhausted(ToolError, category="quota_exhausted", http=429, actor="person"):
     """A quota is used up, and waiting a moment does not refill it.
 
-    Raised when: a paid or daily allowance is spent.
+    Raised when: the allowance of a service is spent, or the caller has as many durable records on this server as
+    `FAILSOFT_STATE_QUOTA_BYTES` allows.
     Caller: do not repeat the call; report it to the user.
     Operator: raise the quota.
     """
@@ -153,16 +155,17 @@ class Infeasible(
     """
 
     code = "INFEASIBLE"
-    message = "Nothing satisfies all the demands of the call."
+    message = "No solution satisfies all constraints of the call."
 
 
 class Timeout(
     ToolError, TimeoutError, category="timeout", http=504, coded="timeout_error", retry="after_delay", actor="framework"
 ):
-    """One attempt took longer than it may.
+    """One attempt exceeded its time limit.
 
-    Raised when: a time-out of the handler itself, of the operating system or of a client library fires.
-    Caller: call again after the wait that the answer gives, if it says so.
+    Raised when: a time-out of the strategy `AttemptTimeout`, the handler, the operating system or a client library
+    expires.
+    Caller: call again after the wait that the answer gives, if it gives one.
     Operator: find out why the dependency is slow.
     """
 
@@ -179,10 +182,10 @@ class DeadlineExceeded(
     retry="after_delay",
     actor="framework",
 ):
-    """The whole call, its retries included, took longer than it may.
+    """The call as a whole, retries included, exceeded its time limit.
 
-    Raised when: the operation's time-out passes before the handler answers.
-    Caller: call again after the wait that the answer gives, if it says so.
+    Raised when: the operation's time-out, or what was left of the time of the request or call around it, expires.
+    Caller: call again after the wait that the answer gives, if it gives one.
     Operator: raise the operation's time-out, or find out why it is slow.
     """
 
@@ -194,9 +197,9 @@ class DeadlineExceeded(
 class Unavailable(ToolError, ConnectionError, category="unavailable", http=503, retry="after_delay", actor="framework"):
     """The service behind the tool cannot be reached.
 
-    Raised when: a connection is refused, reset or lost.
-    Caller: call again after the wait that the answer gives, if it says so.
-    Operator: check whether the service runs.
+    Raised when: a connection is refused, reset or lost; the server shuts down; or an operator paused the operation.
+    Caller: call again after the wait that the answer gives, if it gives one.
+    Operator: check whether the service runs; the page of the server lists paused operations.
     """
 
     code = "UNAVAILABLE"
@@ -206,13 +209,15 @@ class Unavailable(ToolError, ConnectionError, category="unavailable", http=503, 
 class Overloaded(ToolError, category="overloaded", http=503, retry="after_delay", actor="framework"):
     """The server has reached its limit of concurrent work.
 
-    Raised when: a limit on concurrent work, threads, memory or file descriptors is reached.
+    Raised when: all places of a `Bulkhead`, of the caller or of the server are taken, or no thread, memory or file
+    descriptor is left.
     Caller: call again after the wait that the answer gives.
-    Operator: look for calls that hang, or raise the limit.
+    Operator: look for calls that hang, or raise the limit: that of the `Bulkhead`, `FAILSOFT_MAX_THREADS`,
+    `FAILSOFT_MAX_CALLS_PER_PRINCIPAL` or `FAILSOFT_MAX_CONNECTIONS`.
     """
 
     code = "OVERLOADED"
-    message = "The server has more work than it takes on at once."
+    message = "The server is at its limit of concurrent work."
 
 
 class CircuitOpen(ToolError, category="circuit_open", http=503, retry="after_delay", actor="framework"):
@@ -220,7 +225,7 @@ class CircuitOpen(ToolError, category="circuit_open", http=503, retry="after_del
 
     Raised when: the circuit breaker of the dependency is open; nothing was sent.
     Caller: call again after the wait that the answer gives.
-    Operator: look why the dependency fails.
+    Operator: find out why the dependency fails; `failsoft state close NAME` lets calls through at once.
     """
 
     code = "CIRCUIT_OPEN"
@@ -230,11 +235,11 @@ class CircuitOpen(ToolError, category="circuit_open", http=503, retry="after_del
 class UpstreamError(
     ToolError, category="upstream_error", http=502, coded="library_error", retry="after_delay", actor="framework"
 ):
-    """The service behind the tool answered with a failure of its own.
+    """The service behind the tool reported a failure of its own.
 
-    Raised when: a server, a library or another MCP server reports a fault that is not the caller's.
-    Caller: call again after the wait that the answer gives, if it says so.
-    Operator: look at the service's own log.
+    Raised when: a service, a library or another MCP server reports a fault that is not the caller's.
+    Caller: call again after the wait that the answer gives, if it gives one.
+    Operator: look in the log of the service.
     """
 
     code = "UPSTREAM_ERROR"
@@ -244,13 +249,14 @@ class UpstreamError(
 class BadOutput(ToolError, category="bad_output", http=502, coded="library_error"):
     """The result of the tool does not fit its declared type.
 
-    Raised when: the handler's value does not match its declared type, or cannot be written as JSON.
+    Raised when: the handler's value does not match its declared type or cannot be written as JSON, or data that it
+    read is malformed.
     Caller: do not repeat the call; report the error id to the user.
     Operator: report it to the tool's author.
     """
 
     code = "BAD_OUTPUT"
-    message = "The tool produced a result that does not fit its own declaration."
+    message = "The tool produced a result that does not fit its declared type."
 
 
 class DatabaseError(
@@ -259,8 +265,8 @@ class DatabaseError(
     """The database failed.
 
     Raised when: a database driver reports a fault that is not the caller's.
-    Caller: call again after the wait that the answer gives, if it says so.
-    Operator: check the database's log and connections.
+    Caller: call again after the wait that the answer gives, if it gives one.
+    Operator: check the log and the connections of the database.
     """
 
     code = "DATABASE_ERROR"
@@ -276,7 +282,7 @@ class StorageError(ToolError, category="storage_error", http=507, actor="operato
     """
 
     code = "STORAGE_ERROR"
-    message = "The disk cannot hold or give the data."
+    message = "The data cannot be read from the disk or written to it."
     aliases: ClassVar[dict[str, str]] = {"error_response": "FILE_SYSTEM_ERROR"}
 
 
@@ -295,9 +301,10 @@ class Unsupported(ToolError, NotImplementedError, category="unsupported", http=5
 class ConfigurationError(ToolError, category="configuration", actor="operator"):
     """The server is configured wrongly.
 
-    Raised when: a setting, a file or a credential that the server needs is missing or wrong.
+    Raised when: a setting, a file or a credential that the server needs is missing or wrong, or a tool uses the
+    framework in a way that it has to declare first.
     Caller: do not repeat the call; report the error id to the user.
-    Operator: correct the setting that the log names.
+    Operator: correct what the log names under the error id.
     """
 
     issue: Public[Words] = ""
@@ -310,10 +317,10 @@ class ConfigurationError(ToolError, category="configuration", actor="operator"):
 class InternalError(ToolError, category="internal"):
     """A defect in the tool or the server.
 
-    Raised when: a programming error surfaces.
+    Raised when: a tool reports a defect of its own, for example a branch that should not be reached.
     Caller: do not repeat the call; report the error id to the user.
-    Operator: find the error id in the log and report it to the author.
+    Operator: find the error id in the log and report it to the author of the tool.
     """
 
     code = "INTERNAL_ERROR"
-    message = "Something in this server is broken."
+    message = "This server has a defect."

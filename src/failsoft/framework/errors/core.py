@@ -24,7 +24,7 @@ from failsoft.framework.text import file_name, named
 class DocumentNotFound(NotFound, FileNotFoundError):
     """There is no document at the path.
 
-    Raised when: the path names no document, and no other path certainly leads to the same one.
+    Raised when: no document has the path, and no other path is certain to name the same document.
     Caller: use one of the suggested paths, or search for the document.
     Operator: nothing to do, unless the document should be there.
     """
@@ -96,9 +96,9 @@ class InvalidParameter(InvalidArgument):
 
 
 class ValidationFailed(InvalidArgument):
-    """Several faults that the author of a tool found and lists together.
+    """Several faults of the input, found by the tool itself.
 
-    Raised when: a tool checks its input itself and aggregates what it finds.
+    Raised when: a tool checks its input itself and reports all faults together.
     Caller: correct every field that `violations` lists, then call again.
     """
 
@@ -139,8 +139,8 @@ class DocumentLoadError(StorageError):
 class SearchError(InvalidArgument):
     """A search could not be run as it was written.
 
-    Raised when: the query breaks the search syntax and cannot be searched as plain words either.
-    Caller: search again with simpler words.
+    Raised when: the query does not follow the search syntax that the tool describes.
+    Caller: correct the query as the answer says, or search for plain words.
     """
 
     query: Public[str] = ""
@@ -154,8 +154,8 @@ class SearchError(InvalidArgument):
 class UnknownTool(InvalidArgument):
     """The server has no tool of that name.
 
-    Raised when: the operation that was called is not registered.
-    Caller: use one of the tools that the server lists.
+    Raised when: the called name is not one of the server's tools.
+    Caller: use a tool that the server lists; the answer names the closest one.
     """
 
     name: Public[str]
@@ -165,14 +165,14 @@ class UnknownTool(InvalidArgument):
 
 
 class NotImplementedTool(Unsupported):
-    """The tool is announced and does not work yet.
+    """The tool is listed but not implemented yet.
 
-    Raised when: an author ships the declaration before the work.
+    Raised when: its author declared the operation without implementing it, and raises this error in the handler.
     """
 
     name: Public[str]
     code = "NOT_IMPLEMENTED"
-    message = "The tool '{name}' does not work yet."
+    message = "The tool '{name}' is not implemented yet."
 
 
 class ResultTooLarge(Infeasible):
@@ -180,7 +180,7 @@ class ResultTooLarge(Infeasible):
 
     Raised when: text and structured content together exceed the limit on responses.
     Caller: ask for less: a narrower query, a smaller limit or the next page.
-    Operator: raise the limit on responses if the clients can take it.
+    Operator: raise `FAILSOFT_MAX_RESPONSE_BYTES` if the clients accept larger answers.
     """
 
     size_bytes: Public[int]
@@ -197,10 +197,10 @@ class ResultTooLarge(Infeasible):
 class ReportedFailure(UpstreamError):
     """The handler returned a value that says it failed.
 
-    Raised when: a result is `{"success": false}`, has a non-empty `error` that is no declared data, or is an `isError`
-        result of another server. A well-known text of another server gives it a category and advice of its own.
-    Caller: read the quoted report; change what it complains of, then call again.
-    Operator: let the tool raise an error of the catalogue instead.
+    Raised when: a result is `{"success": false}`, has a non-empty `error` that its type does not declare, or is an
+        `isError` result of another server. Where such a text is well known, category and advice are those it implies.
+    Caller: read the quoted report, correct what it names, then call again.
+    Operator: let the author of the tool raise an error of the catalogue instead.
     """
 
     report: Public[str] = ""
@@ -223,9 +223,10 @@ class InitializationError(ConfigurationError):
 
 
 class ToolSystemError(InternalError):
-    """The framework itself failed: a middleware, a recovery strategy or a recorder broke.
+    """A part of the server around the tool failed.
 
-    Raised when: a part around the handler raises something that is not its business to raise.
+    Raised when: a middleware, a policy or a function that derives idempotency keys raises an unexpected exception, or
+    an error cannot be rendered.
     Operator: find the error id in the log; the part that failed is named there.
     """
 
@@ -237,10 +238,11 @@ class ToolSystemError(InternalError):
 
 
 class UnknownError(InternalError):
-    """An exception that no rule knows.
+    """The tool failed with an unexpected exception.
 
-    Raised when: the handler raises an unexpected exception. Only the name of its type is disclosed.
-    Operator: find the error id in the log; the text and the stack are there.
+    Raised when: the handler raises an exception that is neither a typed error nor one that the framework recognizes.
+    Callers see only the name of its type.
+    Operator: find the error id in the log, which has the exception and its traceback.
     """
 
     type_name: Public[Words] = "Exception"
@@ -252,9 +254,10 @@ class UnknownError(InternalError):
 class MultipleErrors(InternalError):
     """Several different errors occurred at once.
 
-    Raised when: an exception group holds more than one error. The category is the one that all of them share.
+    Raised when: an exception group holds several different errors. If all have one category, it is that of this error,
+    too, with its advice and HTTP status.
     Caller: handle each of the errors in `errors`.
-    Operator: find the error id in the log.
+    Operator: find the error id in the log, which has all of them.
     """
 
     errors: Public[tuple[Any, ...]] = ()

@@ -216,8 +216,8 @@ def conflict(names: Sequence[str], made_of: Sequence[str]) -> IdempotencyConflic
     changed = ", ".join(f"`{name}`" for name in names) or "arguments"
     if not made_of:
         message = (
-            f"This idempotency key was used before, with another {changed}. The first arguments get its outcome; a new "
-            "key would make another call beside it."
+            f"This idempotency key was used before, with another {changed}. Nothing was done: the first arguments get "
+            "the outcome of that call, and a new key makes another call."
         )
         return IdempotencyConflict(message=message)
     same = ", ".join(f"`{name}`" for name in made_of)
@@ -237,7 +237,7 @@ def unknown_outcome(call: Call) -> IdempotencyOutcomeUnknown:
         return IdempotencyOutcomeUnknown(effect="unknown")
     return IdempotencyOutcomeUnknown(
         message="The process that did this work ended before it reported an outcome.",
-        suggestions=["Look whether the work was done"],
+        suggestions=["Check whether the work was done"],
         effect="unknown",
     )
 

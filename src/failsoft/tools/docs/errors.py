@@ -27,8 +27,8 @@ class ProjectNotActivated(PreconditionFailed):
     """No documentation project is active for the call.
 
     Raised when: `project` is left out on a server without a root, or names a project that was not activated.
-    Caller: call activate_project with the path of the project's config.json, and pass the `project` that it returns.
-    Operator: serve a folder with --root to give callers a project from the start.
+    Caller: call `activate_project` with the path of the project's config.json, and pass the `project` that it returns.
+    Operator: serve a folder with `--root` to give callers a project from the start.
     """
 
     code = "PROJECT_NOT_ACTIVATED"
@@ -61,9 +61,9 @@ class ExternalDocsNotPromotable(Unsupported):
 
 
 class InvalidDocType(InvalidArgument):
-    """A document type that the project does not have.
+    """The project has no such document type.
 
-    Raised when: an argument names a type that the project does not have.
+    Raised when: an argument names a document type that the project does not declare.
     Caller: use one of the types that the answer lists.
     Operator: add the type to `doc_types` of the project's config.json if it is missing there.
     """
@@ -77,7 +77,8 @@ class InvalidDocType(InvalidArgument):
 class SchemaValidationFailed(InvalidArgument):
     """The front matter of a document is broken or does not fit the schema of its type.
 
-    Raised when: a document is validated, or its level is to be written into front matter that cannot be read.
+    Raised when: `validate_document` finds faults in it, or `promote_document` cannot write the level into front matter
+    that cannot be read.
     Caller: correct every field that `violations` lists, at the line given there.
     """
 
@@ -97,11 +98,12 @@ class SchemaValidationFailed(InvalidArgument):
 
 
 class EmbeddingServiceError(Unavailable):
-    """The service that turns text into vectors failed.
+    """The embedding service, which turns text into vectors, failed.
 
-    Raised when: the configured embedding service does not answer, or answers with something else than vectors.
-    Caller: nothing to do; the search is answered by lexical search until the service is back.
-    Operator: check that the service at the configured URL runs and has the model.
+    Raised when: the service does not answer, or not with vectors of the expected number and length; or neither a
+    service nor a model (extra `semantic`) is there.
+    Caller: nothing to do: searches use lexical search, and say so, until the service is back.
+    Operator: check that the service of `FAILSOFT_DOCS_EMBEDDING_URL` runs and has `FAILSOFT_DOCS_EMBEDDING_MODEL`.
     """
 
     reason: Public[str] = "unknown"

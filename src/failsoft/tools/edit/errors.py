@@ -36,8 +36,8 @@ _UNFINISHED_HINT = "Start the server once with the --root folders that it had be
 class RelativePath(InvalidArgument):
     """A path is not absolute.
 
-    Raised when: `file_path` does not begin at the root of the file system.
-    Caller: give the whole path, from `/` on.
+    Raised when: `file_path` is relative.
+    Caller: give the absolute path of the file.
     """
 
     code = "RELATIVE_PATH"
@@ -72,8 +72,8 @@ class EmptyEdits(InvalidArgument):
 class EmptyOldString(InvalidArgument):
     """The `old_string` of an edit is empty.
 
-    Raised when: `old_string` is empty, and so matches everywhere.
-    Caller: give the text to be replaced; to insert something, include a line beside the place.
+    Raised when: `old_string` is empty: it would match everywhere.
+    Caller: give the text to be replaced; to insert text, include a neighboring line in both strings.
     """
 
     code = "EMPTY_OLD_STRING"
@@ -102,7 +102,7 @@ class DuplicateOldString(InvalidArgument):
 class MatchNotFound(Conflict):
     """The text that an edit looks for is not in the file.
 
-    Raised when: `old_string` is not in the file as the edits before it leave it.
+    Raised when: `old_string` is not in the file, as the preceding edits of the call leave it.
     Caller: copy `old_string` from the excerpt in `context`, or read the file again.
     """
 
@@ -144,9 +144,9 @@ class AmbiguousMatch(InvalidArgument):
 
 
 class SymlinkLoop(InvalidArgument):
-    """The links on the way to the file lead back to themselves.
+    """The symbolic links of the path form a loop.
 
-    Raised when: resolving the path takes more symbolic links than the system allows.
+    Raised when: resolving the path follows more symbolic links than the system allows.
     Caller: use another path, or report it to the user.
     Operator: repair the links.
     """
@@ -162,8 +162,8 @@ class SymlinkLoop(InvalidArgument):
 class DiskFull(StorageError):
     """The disk is full.
 
-    Raised when: the file system, or the quota on it, is full.
-    Operator: free space; old and new content exist side by side during a write.
+    Raised when: the file system is full, or the user's quota on it is used up.
+    Operator: free space; a write needs room for the old and the new content at once.
     """
 
     file_path: Public[str | None] = None
@@ -174,25 +174,25 @@ class DiskFull(StorageError):
 
 
 class ReadOnlyFs(StorageError):
-    """The disk is mounted read-only.
+    """The file is on a file system that is mounted read-only.
 
-    Raised when: the operating system refuses every change on the file system.
-    Operator: mount it writable if files on it should be edited.
+    Raised when: the operating system refuses every change of the file system.
+    Operator: mount it writable if its files should be edited.
     """
 
     file_path: Public[str | None] = None
     backup_path: Public[str | None] = None
     code = "READ_ONLY_FS"
-    message = "The file is on a read-only disk."
-    hints = ("Report to the user that the disk is read-only",)
+    message = "The file is on a read-only file system."
+    hints = ("Report to the user that the file system is read-only",)
 
 
 class BackupFailed(StorageError):
     """The backup could not be made, so nothing was changed.
 
     Raised when: `backup` is set and the copy beside the file cannot be written.
-    Caller: call again without `backup` only if the user agrees.
-    Operator: look up the error id in the log, which has the system's reason.
+    Caller: report it to the user; call again without `backup` only if the user agrees.
+    Operator: find the error id in the log, which has the reason of the operating system.
     """
 
     file_path: Public[str | None] = None
@@ -206,9 +206,9 @@ class BackupFailed(StorageError):
 class WriteFailed(StorageError):
     """The new content could not be written.
 
-    Raised when: the operating system refuses a step of the change for a reason without a code of its own.
+    Raised when: the operating system refuses a step of the change for a reason that has no code of its own.
     Caller: do not repeat the call; report the error id to the user.
-    Operator: look up the error id in the log, which has the system's reason.
+    Operator: find the error id in the log, which has the reason of the operating system.
     """
 
     file_path: Public[str | None] = None

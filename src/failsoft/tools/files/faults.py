@@ -170,7 +170,7 @@ class FileNotFound(NotFound, FileNotFoundError):
     """There is no file at the path.
 
     Raised when: the path leads to nothing, or through something that is not a folder.
-    Caller: correct the path.
+    Caller: correct the path; the answer names files with a similar path.
     Operator: nothing to do, unless the file should be there.
     """
 
@@ -254,7 +254,7 @@ class InvalidEncoding(Unsupported):
     """The file is not UTF-8 text.
 
     Raised when: its bytes cannot be decoded as UTF-8, with or without a byte order mark.
-    Caller: use another server for this file.
+    Caller: use tools of another server for this file, or report it to the user.
     Operator: convert the file to UTF-8 if it should be used here.
     """
 
@@ -269,7 +269,7 @@ class FileTooLarge(Unsupported):
     """The file is larger than this server accepts.
 
     Raised when: its size, before or after the change, exceeds the limit.
-    Caller: use another server for this file.
+    Caller: use tools of another server for this file, or report it to the user.
     Operator: raise the toolset's limit: `FAILSOFT_EDIT_MAX_FILE_BYTES` or `FAILSOFT_WORKSPACE_MAX_FILE_BYTES`.
     """
 

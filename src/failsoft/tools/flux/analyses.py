@@ -34,8 +34,8 @@ from failsoft.tools.flux.signatures import (
 class InvalidFluxThreshold(InvalidArgument):
     """The threshold is negative.
 
-    Raised when: `flux_threshold` is below 0, where it would hide nothing and means nothing.
-    Caller: give 0 for every flux, or a small number such as 1e-6.
+    Raised when: `flux_threshold` is below 0.
+    Caller: give 0 to get every flux, or a small number such as 1e-6.
     """
 
     flux_threshold: Public[float | None] = None

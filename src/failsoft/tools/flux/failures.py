@@ -10,9 +10,10 @@ from failsoft.framework.errors import Infeasible, NotFound, Public, UpstreamErro
 class ObjectiveNotFound(NotFound):
     """The model has no such reaction to optimize, or no objective.
 
-    Raised when: `objective` names no reaction of the model; or it is left out and the model has no objective of its
-    own, so that a solver would call any flux optimal, at 0.
-    Caller: name one of `similar_ids`, or another reaction of the model.
+    Raised when: `objective` names no reaction of the model; or it is left out, and the model has no objective of its
+    own: any fluxes would be optimal, with the value 0.
+    Caller: name one of `similar_ids` if it is meant, or another reaction of the model.
+    Operator: nothing to do.
     """
 
     model_id: Public[str]
@@ -24,13 +25,13 @@ class ObjectiveNotFound(NotFound):
 
 
 class FbaInfeasible(Infeasible):
-    """No fluxes meet all the bounds, or none through the objective.
+    """No fluxes satisfy all bounds, or the objective cannot carry flux.
 
-    Raised when: the linear problem has no solution: bounds contradict each other, or a demand cannot be met on the
-    medium; or it has, but the objective cannot carry any flux (`solver_status` is then `optimal`): a growth of 0 is
-    never reported as a result.
-    Caller: undo `changes` if their effect is not the result you want: they are yours since the model was loaded, built
-    or gap filled. Else add `missing_uptakes` to the medium, relax `contradictions`, or fill the gaps of the model.
+    Raised when: the linear problem has no solution, since bounds contradict each other or a demand cannot be met on the
+    medium; or the best value of the objective is 0 (`solver_status` is then `optimal`), which is never reported as a
+    result.
+    Caller: `changes` lists what you changed since the model was loaded, built or gap filled: undo what was not meant to
+    stop growth. Otherwise add `missing_uptakes` to the medium, relax `contradictions`, or call `gapfill_model`.
     """
 
     model_id: Public[str]
@@ -51,11 +52,11 @@ class FbaInfeasible(Infeasible):
 
 
 class FbaUnbounded(Infeasible):
-    """The objective can grow without limit, which no organism can.
+    """The flux through the objective has no upper limit.
 
-    Raised when: nothing bounds the flux through the objective: a loop of reactions, or an exchange, with an infinite
-    bound.
-    Caller: give the reactions in `unlimited_reactions` finite bounds with modify_model, or take another objective.
+    Raised when: no bound limits the flux through the objective, because a loop of reactions or an exchange has an
+    infinite bound.
+    Caller: give the reactions in `unlimited_reactions` finite bounds with `modify_model`, or use another objective.
     """
 
     model_id: Public[str]
@@ -70,11 +71,11 @@ class FbaUnbounded(Infeasible):
 class CobrapySolverError(UpstreamError):
     """The solver gave no usable answer.
 
-    Raised when: it met numerical trouble twice, with and without presolving; it ran out of time; or its process ended
-    unexpectedly, twice.
-    Caller: make the problem easier: fewer extreme bounds or coefficients, a smaller model; if the time was up, the same
-    call may do better when the server is less busy.
-    Operator: look for workers that the system killed for their memory, and at the model's coefficients.
+    Raised when: it had numerical problems with and without presolve, ran out of time, or its process ended unexpectedly
+    twice.
+    Caller: make the problem easier: less extreme bounds and coefficients, a smaller model. After a time-out the same
+    call may succeed when the server is less busy.
+    Operator: find out whether the system killed workers for their memory; the log has the error of the solver.
     """
 
     operation: Public[Words]
@@ -86,15 +87,16 @@ class CobrapySolverError(UpstreamError):
     message = "The solver gave no result ({exception_type})."
     hints = ("Look with export_model_json for very large or very small bounds and coefficients",)
     retry = "after_fix"
+    actor = "caller"
 
 
 class GapfillInfeasible(Infeasible):
-    """No reactions of the universe make the model grow as wanted on the medium.
+    """No reactions of the universe (all that may be added) let the model reach the target growth on the medium.
 
-    Raised when: with every reaction of the universe added, growth stays below the target: because the medium lacks
-    something, because some precursors of biomass cannot be made at all, or because the target is above the maximum.
+    Raised when: growth stays below the target even with every reaction of the universe: the medium lacks a nutrient,
+    precursors of biomass cannot be made at all, or the target is above the maximum.
     Caller: add what `missing_nutrients` names to the medium, or lower `target_growth` to `growth_at_most`.
-    Operator: nothing to do, unless the universe should hold the missing reactions.
+    Operator: nothing to do, unless the universe should contain the missing reactions.
     """
 
     model_id: Public[str]
@@ -114,8 +116,8 @@ class GapfillInfeasible(Infeasible):
 class MaxComplexityExceeded(Infeasible):
     """Growth needs more new reactions than the caller allows.
 
-    Raised when: gapfilling finds a solution, and the fewest reactions that were found are above `max_complexity`.
-    Caller: call again with the `max_complexity` that `reactions_needed` says, or with a richer medium.
+    Raised when: gap filling finds a solution, but the smallest one found has more than `max_complexity` reactions.
+    Caller: call again with `reactions_needed` as `max_complexity`, or with a richer medium.
     """
 
     reactions_needed: Public[int]
@@ -129,10 +131,10 @@ class MaxComplexityExceeded(Infeasible):
 class ModelSeedPyError(UpstreamError):
     """ModelSEEDpy raised an exception while it built a model.
 
-    Raised when: a model is built from the functions of proteins, and ModelSEEDpy cannot be imported, cannot read the
-    template, or fails over the genome.
+    Raised when: a model is built from protein functions, and ModelSEEDpy cannot be imported, cannot read the template,
+    or fails on the genome.
     Caller: try another template; if that fails too, report the error id to the user.
-    Operator: the log has the exception.
+    Operator: find the error id in the log, which has the exception.
     """
 
     library: Public[str] = "ModelSEEDpy"

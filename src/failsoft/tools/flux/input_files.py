@@ -206,9 +206,9 @@ _FAULTS_AT_MOST = 20
 
 
 class InputFileNotFound(NotFound):
-    """There is no such file below the root.
+    """There is no readable file at this path below the root.
 
-    Raised when: the path of a model, FASTA or table file does not name a readable file below the root of the server.
+    Raised when: the path of a model, FASTA or table file names no readable file below the root of the server.
     Caller: give the path of a file below the root, relative to it.
     Operator: start the server with `--root` at the folder that holds the files.
     """
@@ -218,14 +218,13 @@ class InputFileNotFound(NotFound):
     code = "INPUT_FILE_NOT_FOUND"
     message = 'Cannot read "{path}": {reason}. Give a path below the root of this server.'
     hints = ("Give the path of an existing file, relative to the root of the server",)
-    since = "0.2.0"
 
 
 class InvalidInputFile(InvalidArgument):
-    """A file is not in the format that it should be in.
+    """A file is not in the expected format.
 
-    Raised when: a model file is not SBML, cobra JSON, MAT or YAML, or refers to undefined ids; a FASTA file
-    has no sequences; a table of a medium has an invalid row. `faults` name line, element and id where known.
+    Raised when: a model file is not SBML, cobra JSON, MAT or YAML, or refers to undefined ids; a FASTA file has no
+    sequences; a table of a medium has an invalid row. `faults` names line, element and id where known.
     Caller: correct the file at these places, or give another one.
     """
 
@@ -235,7 +234,6 @@ class InvalidInputFile(InvalidArgument):
     code = "INVALID_INPUT_FILE"
     message = '"{path}" is not valid {format}.'
     hints = ("Correct the file where the faults are, then call again",)
-    since = "0.2.0"
 
     @classmethod
     def found(cls, path: str, format: str, said: str, faults: list[dict[str, Any]]) -> Self:  # noqa: A002 - the field

@@ -22,9 +22,9 @@ from failsoft.tools.flux.searches import KnownCompound, KnownReaction, corrected
 class CompoundNotFound(NotFound):
     """No compound has the id.
 
-    Raised when: the id is of the right form, and the database has no compound of that id.
-    Caller: look at `similar_ids`, or search for the compound by its name.
-    Operator: without the tables of ModelSEED only the compounds of COBRApy's models are known: install them.
+    Raised when: the id is well formed, and the database has no compound of that id.
+    Caller: check `similar_ids`, or find the id by the compound's name with `search_compounds`.
+    Operator: install the tables of ModelSEED; without them only the compounds of COBRApy's models are known.
     """
 
     requested_id: Public[str]
@@ -41,9 +41,9 @@ class CompoundNotFound(NotFound):
 class ReactionNotFound(NotFound):
     """No reaction has the id.
 
-    Raised when: the id is of the right form, and the database has no reaction of that id.
-    Caller: look at `similar_ids`, or search for the reaction by its name.
-    Operator: without the tables of ModelSEED only the reactions of COBRApy's models are known: install them.
+    Raised when: the id is well formed, and the database has no reaction of that id.
+    Caller: check `similar_ids`, or find the id by the reaction's name with `search_reactions`.
+    Operator: install the tables of ModelSEED; without them only the reactions of COBRApy's models are known.
     """
 
     requested_id: Public[str]
@@ -58,7 +58,7 @@ class ReactionNotFound(NotFound):
 
 
 class InvalidIdFormat(InvalidArgument):
-    """An id is not of the form that ids of ModelSEED have.
+    """An id is not a ModelSEED id.
 
     Raised when: a compound id is not `cpd` and five digits, or a reaction id not `rxn` and five digits.
     Caller: write the id in that form, or search for it by name.

@@ -26,7 +26,7 @@ _COMPARED_AT_MOST = 100
 class EmptyQuery(InvalidArgument):
     """The query of a search is empty.
 
-    Raised when: `query` is empty or consists of spaces.
+    Raised when: `query` is empty or consists of white space.
     Caller: give a name or a part of one, a formula, or an id of another database.
     """
 
@@ -36,14 +36,14 @@ class EmptyQuery(InvalidArgument):
 
 
 class InvalidLimit(InvalidArgument):
-    """The limit of a search is not usable.
+    """The limit of a search is out of range.
 
     Raised when: `limit` is not a whole number from 1 to 100.
     Caller: give a whole number in that range, or leave it out.
     """
 
     code = "INVALID_LIMIT"
-    message = "The limit is not a positive whole number."
+    message = "The limit is not a whole number from 1 to 100."
     hints = ("Give a whole number from 1 to 100, or leave the limit out",)
 
 

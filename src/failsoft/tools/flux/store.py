@@ -46,7 +46,7 @@ class ModelNotFound(NotFound):
 class MediaNotFound(NotFound):
     """There is no medium of this id.
 
-    Raised when: `media_id` names no medium, or one that has expired.
+    Raised when: `media_id` names no medium, or one that was deleted or has expired.
     Caller: use one of `available_media`, or build a medium first.
     Operator: raise `FAILSOFT_FLUX_KEEP_S` or `FAILSOFT_FLUX_KEEP_COUNT` if media are gone too soon.
     """

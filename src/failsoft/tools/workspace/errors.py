@@ -22,8 +22,8 @@ from failsoft.framework.errors import (
 class SessionNotInitialized(PreconditionFailed):
     """The call has no session.
 
-    Raised when: `session_id` names an unknown session, or one that has ended or expired; or it is left out by a caller
-    without a session, or over HTTP.
+    Raised when: `session_id` names no session, or one that has ended or expired; or it is left out over HTTP, or before
+    any session was begun.
     Caller: call `begin_session`, and pass the `session_id` that it returns.
     Operator: raise `FAILSOFT_WORKSPACE_SESSION_S` if sessions expire too soon.
     """
@@ -51,9 +51,9 @@ class SessionLocked(PreconditionFailed):
 class SessionInitializationFailed(StorageError):
     """A session could not begin although its arguments are valid.
 
-    Raised when: the operating system denies access to the workspace's folder.
+    Raised when: the folder of the workspace cannot be opened: permissions, symbolic links or the disk prevent it.
     Caller: do not repeat the call; report the error id to the user.
-    Operator: correct what the reason names: the permissions of the folder, or its links.
+    Operator: correct what the reason names.
     """
 
     reason: Public[Words]
@@ -80,8 +80,8 @@ class RoleMismatch(Conflict):
     Raised when: over HTTP, the principal has begun a session in another role, and the settings do not grant it several
     roles: one principal must not both plan and execute.
     Caller: begin the session in the role that you have, `current_role`.
-    Operator: list the roles of each principal in `FAILSOFT_WORKSPACE_PRINCIPALS`; without, a role is bound to its
-    principal for as long as a session lasts.
+    Operator: list the roles of each principal in `FAILSOFT_WORKSPACE_PRINCIPALS`. Without it, a principal keeps its
+    first role until `FAILSOFT_WORKSPACE_SESSION_S` after the last session that it began.
     """
 
     current_role: Public[Words]
@@ -108,10 +108,10 @@ class UnauthorizedAction(PermissionDenied):
 
 
 class InvalidPath(InvalidArgument):
-    """The path cannot name what is wanted.
+    """The path cannot be used.
 
-    Raised when: it is empty, too long, holds a NUL character, cannot be written as a file name, or leads to something
-    of another kind: a file where a folder is wanted.
+    Raised when: it is empty or too long, contains a NUL character, cannot be encoded as a file name, or leads to
+    another kind of thing, for example to a file where a folder is needed.
     Caller: correct the path as the reason says.
     """
 
@@ -123,8 +123,8 @@ class InvalidPath(InvalidArgument):
 class PathNotFound(NotFound):
     """There is nothing at this path.
 
-    Raised when: a folder that was named, or one on the way to it, does not exist.
-    Caller: correct the path.
+    Raised when: the file or folder that was named, or a folder on the way to it, does not exist.
+    Caller: correct the path; `list_files` lists what there is.
     """
 
     path: Public[str]
@@ -147,11 +147,11 @@ class PathTraversalBlocked(InvalidArgument):
 class OutsideWorkspace(PermissionDenied):
     """The path leads out of the folders of this server, or of the session's workspace.
 
-    Raised when: the path, or a link on the way, leads outside, or to what is closed within: `.failsoft/`, the audit log
-    and the server's own settings; or the file has more than one name (hard links), and one of them may lie outside.
+    Raised when: the path, or a link on the way, leads outside, or to what tools may not touch: `.failsoft/`, the audit
+    log and the server's own settings; or the file has several hard links, of which one may lie outside.
     Caller: use a path within the workspace.
-    Operator: name the folder with `--root` if it should be served; set `FAILSOFT_WORKSPACE_HARD_LINKS` where files of
-    the workspace have several names, all of them in the workspace.
+    Operator: name the folder with `--root` if it should be served; set `FAILSOFT_WORKSPACE_HARD_LINKS` if files have
+    several hard links, all of them in the workspace.
     """
 
     code = "OUTSIDE_WORKSPACE"
@@ -174,9 +174,9 @@ class FileAlreadyExists(AlreadyExists):
 
 
 class FileReadFailed(StorageError):
-    """The operating system refused to read.
+    """The operating system refused to read the file.
 
-    Raised when: permissions, links or the disk do not allow it.
+    Raised when: permissions, symbolic links or the disk prevent it.
     Caller: do not repeat the call; report the error id to the user.
     Operator: correct what the reason names.
     """
@@ -187,12 +187,13 @@ class FileReadFailed(StorageError):
 
 
 class FileWriteFailed(StorageError):
-    """The operating system refused to write.
+    """The file could not be written.
 
-    Raised when: permissions, links or the disk do not allow it, or an earlier call that a crash interrupted holds
-    the file.
+    Raised when: permissions, symbolic links or the disk prevent it, or a crash interrupted an earlier call that changes
+    the file, and this server cannot finish it.
     Caller: do not repeat the call; report the error id to the user.
-    Operator: correct what the reason names: permissions, free space, or the state folder of failsoft.
+    Operator: correct what the reason names: permissions, free space, or the state folder of failsoft. To finish an
+    interrupted call, start the server once with the `--root` that it had then.
     """
 
     reason: Public[Words]
@@ -205,7 +206,7 @@ class PatchInvalid(InvalidArgument):
 
     Raised when: a line does not follow the format, the counts or positions of a hunk are wrong, it names another file,
     or it does something unsupported: delete or rename a file, change its mode, or patch several or binary files.
-    Caller: correct the patch at the line that is named.
+    Caller: correct the patch at the line that the answer names.
     """
 
     reason: Public[Words]
@@ -221,8 +222,8 @@ class PatchInvalid(InvalidArgument):
 class PatchApplyFailed(Conflict):
     """The patch does not fit the file.
 
-    Raised when: a line that a hunk expects is not in the file at that position; other positions are not tried. The
-    expected and the actual line are in the suggestions, which are never logged.
+    Raised when: a line that a hunk expects is not in the file at that position; other positions are not tried.
+    `suggestions` has the expected and the actual line; it is not logged.
     Caller: read the file again, and make a new patch from its content.
     """
 
@@ -252,10 +253,11 @@ class PlanNotFound(NotFound):
 class PlanNotApproved(ApprovalRequired):
     """A file cannot be written because no plan for it is approved.
 
-    Raised when: the plan that a write names is not approved; or the write names none, and no plan of the workspace is.
+    Raised when: the plan that a write names is not approved; or the write names none, and the workspace has no approved
+    plan.
     Caller: have another author approve the plan, in a role that may approve, or ask the user to run
     `failsoft plans approve`; then call again.
-    Operator: nothing to do, unless no role has the power `approve` in `FAILSOFT_WORKSPACE_ROLES`.
+    Operator: approve the plan if it is wanted; some role needs the power `approve` in `FAILSOFT_WORKSPACE_ROLES`.
     """
 
     code = "PLAN_NOT_APPROVED"
@@ -266,10 +268,10 @@ class PlanNotApproved(ApprovalRequired):
 class PlanEnforcementFailed(InvalidArgument):
     """The plan cannot be enforced.
 
-    Raised when: a plan names no files, or too many, or one that is absolute, contains `..`, names a folder, or uses
-    `**` within a name; it waives a rule that no policy of this server has; or its author or the workspace has as many
-    plans as are kept.
-    Caller: correct every entry that `violations` lists, and submit the plan again.
+    Raised when: a plan names no files or too many; a pattern is absolute, contains `..`, names a folder, or uses `**`
+    within a name; the plan waives a rule that no policy of this server has; or its author or the workspace has the
+    largest number of plans.
+    Caller: correct every entry that `violations` lists, or withdraw a plan, and submit the plan again.
     """
 
     code = "PLAN_ENFORCEMENT_FAILED"
@@ -296,10 +298,10 @@ class PolicyViolation(InvalidArgument):
     """The new content breaks a policy of this server.
 
     Raised when: a policy finds something in the content of a write that was not in the file before: a secret, a merge
-    marker, a stub, or what a policy of your own looks for. Nothing was written.
+    marker, a stub, or what a policy of the operator looks for. Nothing was written.
     Caller: correct the places that `details.findings` lists, and write again; or have a plan approved that waives the
     rule.
-    Operator: the policies are those of `FAILSOFT_WORKSPACE_POLICIES`.
+    Operator: nothing to do; `FAILSOFT_WORKSPACE_POLICIES` sets the policies.
     """
 
     policies: Public[Words]
@@ -312,11 +314,11 @@ class PolicyViolation(InvalidArgument):
 class RustPolicyViolation(InvalidArgument):
     """The new content breaks the policy for Rust.
 
-    Raised when: a write brings `unsafe` or `static mut` into a file named `*.rs`, or `unwrap`, `expect` or `panic!`
-    outside of tests. Nothing was written.
+    Raised when: a write adds `unsafe` or `static mut` to a file named `*.rs`, or `unwrap`, `expect` or `panic!` outside
+    of its tests. Nothing was written.
     Caller: correct the places that `details.findings` lists, and write again; or have a plan approved that waives the
     rule.
-    Operator: the policies are those of `FAILSOFT_WORKSPACE_POLICIES`.
+    Operator: nothing to do; `FAILSOFT_WORKSPACE_POLICIES` sets the policies.
     """
 
     policies: Public[Words]
@@ -329,11 +331,11 @@ class RustPolicyViolation(InvalidArgument):
 class PreflightFailed(PreconditionFailed):
     """A preflight command of this server failed.
 
-    Raised when: a command exits with another status than 0, is ended by a signal or a time-out, or cannot be started.
-    The commands after it are not run. What it left behind in the workspace is unknown.
+    Raised when: a command exits with a status other than 0, is ended by a signal or a time-out, or cannot be started.
+    The commands after it are not run. What it changed in the workspace is unknown.
     Caller: correct what the end of the output shows, and call `run_preflight` again; if the command could not be
     started, report it to the user.
-    Operator: the commands are those of `FAILSOFT_WORKSPACE_PREFLIGHT`, their time `FAILSOFT_WORKSPACE_PREFLIGHT_S`.
+    Operator: `FAILSOFT_WORKSPACE_PREFLIGHT` sets the commands, `FAILSOFT_WORKSPACE_PREFLIGHT_S` their time.
     """
 
     command: Public[str]

@@ -24,14 +24,14 @@ from failsoft.tools.flux.store import ListedModel, listed
 class InvalidTargetGrowth(InvalidArgument):
     """The target growth is not a possible growth rate.
 
-    Raised when: `target_growth` is zero, negative, or above what any known organism reaches.
+    Raised when: `target_growth` is zero, negative, or above `limit`, more than any known organism reaches.
     Caller: give a rate per hour above 0; 0.01 asks for any growth at all.
     """
 
     target_growth: Public[float | None] = None
     limit: Public[float | None] = None
     code = "INVALID_TARGET_GROWTH"
-    message = "A target growth of {target_growth} per hour is not possible: it has to be above 0 and at most {limit}."
+    message = "A target growth of {target_growth} per hour is not possible: it must be above 0 and at most {limit}."
     hints = ("Use 0.01 to ask for any growth at all; 0.1 to 2 per hour are typical",)
 
 

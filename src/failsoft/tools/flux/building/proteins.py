@@ -50,11 +50,11 @@ class EmptyProteinSequences(InvalidArgument):
 
 
 class InvalidProteinSequences(InvalidArgument):
-    """Sequences, or their ids, cannot be used for a model.
+    """Protein sequences, or their ids, are invalid.
 
-    Raised when: a sequence is empty or has a character that is not an amino acid (`X`, a digit, a stop `*` before the
-    end), or an id is empty, too long or has a space in it; when the sequences are nucleotides; or when fewer than a
-    tenth of the proteins are recognized (`recognized`, `recognized_share`). Positions count from 1.
+    Raised when: a sequence is empty or contains something other than amino acids (`X`, a digit, a stop `*` before the
+    end); an id is empty, too long or contains a space; the sequences are nucleotides; or fewer than a tenth of the
+    proteins are recognized (`recognized`, `recognized_share`). Positions count from 1.
     Caller: correct the sequences that `invalid_sequences` lists, or leave them out with `skip_invalid`.
     """
 

@@ -12,12 +12,12 @@ from failsoft.framework.errors import Public, Unavailable, Words
 
 
 class RastUnavailable(Unavailable):
-    """Annotation by RAST was requested, and the service does not answer.
+    """Annotation by RAST was requested and is not available.
 
-    Raised when: no endpoint or no ModelSEEDpy is on this server, or a real request to the endpoint fails, times out or
-    is answered with an error.
+    Raised when: the server has no RAST endpoint or no ModelSEEDpy, or a request to the endpoint fails, times out or is
+    answered with an error.
     Caller: call again with `annotate_with_rast` false.
-    Operator: set FAILSOFT_FLUX_RAST_URL, or look whether the service behind it runs.
+    Operator: install ModelSEEDpy, set `FAILSOFT_FLUX_RAST_URL`, or check that the service there runs.
     """
 
     reason: Public[Words]

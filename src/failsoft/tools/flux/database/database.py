@@ -49,19 +49,19 @@ _PARTIAL: Final = (
 
 
 class DatabaseNotLoaded(DatabaseError):
-    """The database of compounds and reactions is not there.
+    """The database of compounds and reactions is not available.
 
     Raised when: it cannot be built or read: its tables are missing or invalid, or the disk is full.
-    Caller: call again after the wait; ids that you are sure of work without it only in models.
-    Operator: find the error id in the log: it says what could not be read or written. `FAILSOFT_FLUX_TABLES` says where
-        the tables are, and the database is kept in the user's cache folder.
+    Caller: call again after the wait; until then only tools that work on models without the database succeed.
+    Operator: find the error id in the log, which says what could not be read or written. `FAILSOFT_FLUX_TABLES` sets
+        the folder of the tables; the database is built in the user's cache folder.
     """
 
     database: Public[str] = "ModelSEED"
     reason: Public[Words] = "it cannot be read"
     code = "DATABASE_NOT_LOADED"
     message = "The database of compounds and reactions is not available: {reason}."
-    hints = ("Use compound and reaction ids that you know until it is back",)
+    hints = ("Until it is back, use only tools that work on models",)
 
 
 class DatabaseFacts(NamedTuple):

@@ -37,12 +37,12 @@ _RAST_HINT = "set FAILSOFT_FLUX_RAST_URL"
 
 
 class TemplateNotLoaded(Unsupported):
-    """What a template, or the universe of a draft's reactions, is made of is not on this server.
+    """The server lacks data or programs that the template needs.
 
-    Raised when: a template is known by name, and the data or programs that it needs are not installed: `missing` lists
-    all of them. For `gapfill_model`: when the template that a draft was built from is not there any more.
-    Caller: use one of `loaded_templates`; without any, use `load_model`, or report it to the user.
-    Operator: do what the log says for each missing part. Reference data are folders or installed distributions.
+    Raised when: the name of the template is known, and the data or programs that it needs are not installed; `missing`
+    lists them. `gapfill_model` raises it if the template of the draft is no longer installed.
+    Caller: use one of `loaded_templates`; if there are none, use `load_model`, or report it to the user.
+    Operator: install what the log names for each missing part, as a folder or a Python distribution.
     """
 
     requested_template: Public[str]

@@ -39,8 +39,8 @@ class InvalidCompoundIds(InvalidArgument):
     """Some of the compounds of a medium do not exist.
 
     Raised when: an id is neither one of ModelSEED (`cpd00027`) nor one of BiGG (`glc__D`) in the server's tables.
-    Caller: replace the ids that `invalid_ids` lists; `valid_ids` are as they should be.
-    Operator: without the tables of ModelSEED only the compounds of COBRApy's models are known: install them.
+    Caller: replace the ids that `invalid_ids` lists; keep those in `valid_ids`.
+    Operator: install the tables of ModelSEED; without them only the compounds of COBRApy's models are known.
     """
 
     invalid_ids: Public[tuple[str, ...]] = ()
@@ -54,24 +54,24 @@ class InvalidCompoundIds(InvalidArgument):
 
 
 class NegativeUptake(InvalidArgument):
-    """The uptake that a medium allows is not above zero.
+    """The default uptake of a medium is not positive.
 
-    Raised when: `default_uptake` is zero or negative. It is a rate, so it has no sign; to block one compound give it
-    the bounds [0, 0].
-    Caller: give a positive number, in mmol per gram of dry weight and hour.
+    Raised when: `default_uptake` is zero or negative. Unlike a bound, an uptake is positive.
+    Caller: give a positive number, in mmol per gram of dry weight and hour; to block one compound, give it the bounds
+    [0, 0].
     """
 
     default_uptake: Public[float | None] = None
     code = "NEGATIVE_UPTAKE"
-    message = "default_uptake is {default_uptake}, and has to be above 0."
+    message = "default_uptake is {default_uptake} and must be above 0."
     hints = ("To block one compound, give it the bounds [0, 0] in custom_bounds",)
 
 
 class InvalidBoundsFormat(InvalidArgument):
     """The bounds of a compound are not a pair of numbers.
 
-    Raised when: `custom_bounds` is not an object, or a value in it is not a pair of numbers; null means infinite.
-    Caller: write the bounds as `{"cpd00027": [-10, 100]}`.
+    Raised when: `custom_bounds` is not an object, or a value in it is not a pair of numbers or null (infinite).
+    Caller: write the bounds as in `{"cpd00027": [-10, 100]}`.
     """
 
     compound_id: Public[str | None] = None
@@ -96,7 +96,8 @@ class CompoundNotInList(InvalidArgument):
 class BoundsOutOfOrder(InvalidArgument):
     """The lower bound of a compound is not below its upper one.
 
-    Raised when: lower is above upper, or equal to it; only [0, 0], a blocked compound, may be equal.
+    Raised when: the lower bound is above the upper one, or equal to it; of equal bounds only [0, 0], which blocks the
+    compound, is accepted.
     Caller: swap the bounds, or write [0, 0] to block the compound.
     """
 

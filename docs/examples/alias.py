@@ -17,6 +17,7 @@ class Post(BaseTool):
 
 # --8<-- [end:tool]
 
+# --8<-- [start:calls]
 import asyncio
 
 for arguments in (
@@ -25,3 +26,4 @@ for arguments in (
 ):
     response = asyncio.run(Post().execute_with_error_handling("send", arguments))
     print(response.data or response.error.message)
+# --8<-- [end:calls]

@@ -1,9 +1,9 @@
 """A FastMCP server with failsoft as its middleware."""
 
+# --8<-- [start:server]
 import asyncio
 from typing import Any
 
-# --8<-- [start:server]
 from fastmcp import Client, FastMCP
 from fastmcp.exceptions import ToolError
 
@@ -25,6 +25,7 @@ def price(item: str) -> float:
 # --8<-- [end:server]
 
 
+# --8<-- [start:run]
 async def main() -> Any:
     async with Client(server) as client:
         return await client.call_tool_mcp("price", {"item": "tea"})
@@ -32,3 +33,4 @@ async def main() -> Any:
 
 error = asyncio.run(main()).structured_content["error"]
 print(error["code"], error["effect"], error["retry"]["when"])
+# --8<-- [end:run]

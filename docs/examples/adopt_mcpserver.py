@@ -1,11 +1,10 @@
 """An `MCPServer` of your own, before and after one line."""
 
+# --8<-- [start:server]
 import asyncio
 from typing import Any
 
 from mcp.client import Client
-
-# --8<-- [start:server]
 from mcp.server.mcpserver import MCPServer
 
 server = MCPServer("shop")
@@ -22,6 +21,7 @@ def take(item: str, count: int = 1) -> int:
 # --8<-- [end:server]
 
 
+# --8<-- [start:before]
 async def call(arguments: dict[str, Any]) -> Any:
     async with Client(server) as client:
         return await client.call_tool("take", arguments)
@@ -29,6 +29,7 @@ async def call(arguments: dict[str, Any]) -> Any:
 
 before = asyncio.run(call({"item": "tea", "cuont": 2}))
 print("before:", before.content[0].text)
+# --8<-- [end:before]
 
 # --8<-- [start:adapter]
 from failsoft.adapters.mcpserver import FailSoft
@@ -36,6 +37,7 @@ from failsoft.adapters.mcpserver import FailSoft
 FailSoft(server)
 # --8<-- [end:adapter]
 
+# --8<-- [start:after]
 after = asyncio.run(call({"item": "tea", "cuont": 2}))
 error = after.structured_content["error"]
 print(
@@ -45,3 +47,4 @@ print(
     "->",
     error["violations"][0]["suggestion"],
 )
+# --8<-- [end:after]

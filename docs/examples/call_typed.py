@@ -1,5 +1,6 @@
 """A program that calls a server and acts on its typed failures."""
 
+# --8<-- [start:shop]
 import asyncio
 
 from failsoft import BaseTool, NotFound, RateLimited, operation
@@ -27,15 +28,18 @@ class Shop(BaseTool):
         return f"ordered {item}"
 
 
+# --8<-- [end:shop]
+
+
+# --8<-- [start:call]
 async def main() -> None:
-    # --8<-- [start:call]
     async with Client(Shop) as shop:  # or a URL, or a command
         try:
             await shop.call("price", {"item": "coffee"})
         except NotFound as error:
             print(error.code, error.suggestions, error.effect)
         print(await shop.call("order", {"item": "tea"}, key="order-17", timeout_s=10))
-    # --8<-- [end:call]
 
 
 asyncio.run(main())
+# --8<-- [end:call]

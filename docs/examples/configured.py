@@ -1,8 +1,7 @@
+# --8<-- [start:program]
 from pathlib import Path
 
 from failsoft import BaseTool, Runtime, Settings, operation
-
-# --8<-- [start:program]
 
 
 class Weather(BaseTool):

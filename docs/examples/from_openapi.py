@@ -13,13 +13,13 @@ def shop() -> OpenAPITools:
 
 # --8<-- [end:tools]
 
+# --8<-- [start:calls]
 import asyncio
 import os
 
 from shop_service import running
 
 
-# --8<-- [start:calls]
 async def main() -> None:
     async with shop() as tools:
         for name, arguments in (
@@ -36,8 +36,8 @@ async def main() -> None:
                 print(answer.error.code, answer.error.effect, answer.error.message)
 
 
+if __name__ == "__main__":
+    with running() as url:
+        os.environ["FAILSOFT_SHOP_BASE_URL"] = url
+        asyncio.run(main())
 # --8<-- [end:calls]
-
-with running() as url:
-    os.environ["FAILSOFT_SHOP_BASE_URL"] = url
-    asyncio.run(main())

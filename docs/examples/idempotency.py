@@ -48,15 +48,3 @@ async def main() -> None:
 
 asyncio.run(main())
 # --8<-- [end:client]
-
-
-async def derived() -> None:
-    shop = Shop()
-    assert (
-        (await shop.settle(invoice="A-17")).data
-        == (await shop.settle(invoice="A-17")).data
-        == 1
-    )
-
-
-asyncio.run(derived())

@@ -1,6 +1,6 @@
+# --8<-- [start:program]
 import asyncio
 
-# --8<-- [start:program]
 from failsoft import (
     AttemptEvent,
     BaseTool,

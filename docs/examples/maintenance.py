@@ -1,10 +1,10 @@
+# --8<-- [start:middleware]
 import asyncio
 from typing import Any
 
 from failsoft import BaseTool, Middleware, Runtime, Unavailable, operation
 from failsoft.recovery import Call, Proceed
 
-# --8<-- [start:middleware]
 CLOSED = {"restock"}
 
 
@@ -22,6 +22,7 @@ async def closing_time(call: Call, proceed: Proceed) -> Any:
 # --8<-- [end:middleware]
 
 
+# --8<-- [start:runtime]
 class Shop(BaseTool):
     """A shop."""
 
@@ -36,13 +37,11 @@ class Shop(BaseTool):
         return item
 
 
-# --8<-- [start:runtime]
 runtime = Runtime(
     middleware=[Middleware(name="closing_time", run=closing_time, after="validate")]
 )
 shop = Shop(runtime=runtime)
 print(shop.describe()["price"][:3])
-# --8<-- [end:runtime]
 
 
 async def main() -> None:
@@ -54,3 +53,4 @@ async def main() -> None:
 
 
 asyncio.run(main())
+# --8<-- [end:runtime]

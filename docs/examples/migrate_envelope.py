@@ -1,12 +1,10 @@
 """A tool with an envelope of its own, before and after."""
 
-import asyncio
-
-from mcp.client import Client
-
 # --8<-- [start:before]
+import asyncio
 from typing import Any
 
+from mcp.client import Client
 from mcp.server.mcpserver import MCPServer
 
 server = MCPServer("shop")
@@ -62,6 +60,7 @@ FailSoft(wrapped)
 # --8<-- [end:wrapped]
 
 
+# --8<-- [start:answers]
 async def answer(target: Any) -> str:
     async with Client(target) as client:
         result = await client.call_tool("price", {"item": "coffee"})
@@ -79,3 +78,4 @@ async def main() -> None:
 
 
 asyncio.run(main())
+# --8<-- [end:answers]

@@ -1,3 +1,4 @@
+# --8<-- [start:imports]
 import asyncio
 import os
 import webbrowser
@@ -17,6 +18,7 @@ from mcp.shared.auth import (
 
 RESOURCE = os.environ["RESOURCE"]  # http://127.0.0.1:8321/mcp
 ISSUER = os.environ["ISSUER"]
+# --8<-- [end:imports]
 
 
 # --8<-- [start:call]
@@ -92,6 +94,6 @@ async def as_a_machine() -> None:
     )
 
 
-# --8<-- [end:machine]
 asyncio.run(as_a_machine())
 asyncio.run(as_a_person())
+# --8<-- [end:machine]

@@ -1,3 +1,4 @@
+# --8<-- [start:imports]
 import asyncio
 import json
 
@@ -10,6 +11,8 @@ from failsoft import (
     operation,
 )
 from failsoft.recovery import Call
+
+# --8<-- [end:imports]
 
 # --8<-- [start:strategy]
 NEAREST = {"Oslo": "Drammen"}
@@ -57,9 +60,11 @@ class Weather(BaseTool):
 # --8<-- [end:tool]
 
 
+# --8<-- [start:run]
 async def main() -> None:
     response = await Weather().temperature(station="Oslo")
     print(json.dumps(response.to_dict()["metadata"]["recovery"], indent=2))
 
 
 asyncio.run(main())
+# --8<-- [end:run]

@@ -17,6 +17,7 @@ class Shop(BaseTool):
 
 # --8<-- [end:tool]
 
+# --8<-- [start:calls]
 import asyncio
 
 from failsoft.testing import connected
@@ -26,9 +27,9 @@ CHARGES: list[str] = []
 
 async def charge(amount: int, headers: dict[str, str]) -> int:
     """Charge once for each key; the connection breaks after the first charge."""
+    assert amount > 0
     key = headers["Idempotency-Key"]
     if not key or key not in CHARGES:
-        assert amount == 5
         CHARGES.append(key)
         raise ConnectionResetError
     return CHARGES.index(key) + 1
@@ -37,25 +38,17 @@ async def charge(amount: int, headers: dict[str, str]) -> int:
 async def main() -> None:
     async with connected(Shop()) as client:
         for meta in ({"dev.failsoft/idempotency-key": "5f1b9f5e-7a0c-4f0e-9a55"}, None):
-            answer = (
-                await client.call_tool("pay", {"amount": 5}, meta=meta)
-            ).structured_content
+            result = await client.call_tool("pay", {"amount": 5}, meta=meta)
+            answer = result.structured_content
             assert answer is not None
-            if answer["success"]:
-                print(
-                    "charge",
-                    answer["data"],
-                    "after",
-                    answer["metadata"]["recovery"]["attempts"],
-                    "attempts",
-                )
+            if result.is_error:
+                failure = answer["error"]
+                print(failure["code"], failure["effect"], failure["retry"]["when"])
             else:
-                print(
-                    answer["error"]["code"],
-                    answer["error"]["effect"],
-                    answer["error"]["retry"]["when"],
-                )
+                attempts = answer["metadata"]["recovery"]["attempts"]
+                print("charge", answer["data"], "after", attempts, "attempts")
 
 
 asyncio.run(main())
 assert len(CHARGES) == 2
+# --8<-- [end:calls]

@@ -21,6 +21,7 @@ class Weather(BaseTool):
 # --8<-- [end:tool]
 
 
+# --8<-- [start:run]
 async def main() -> None:
     response = await Weather().temperature(city="Oslo")
     print(response.data)
@@ -30,3 +31,4 @@ async def main() -> None:
 
 
 asyncio.run(main())
+# --8<-- [end:run]

@@ -69,12 +69,10 @@ async def main() -> None:
             )
 
 
-# --8<-- [end:calls]
-
-
 if __name__ == "__main__":
     from shop_service import running
 
     with running() as url:
         os.environ["SHOP_URL"] = url
         asyncio.run(main())
+# --8<-- [end:calls]

@@ -82,7 +82,6 @@ async def main() -> None:
         )
 
 
-# --8<-- [end:calls]
-
 if __name__ == "__main__":
     asyncio.run(main())
+# --8<-- [end:calls]

@@ -70,7 +70,6 @@ async def main(path: Path) -> None:
         )
 
 
-# --8<-- [end:calls]
-
 if __name__ == "__main__":
     asyncio.run(main(Path("customers.db").resolve()))
+# --8<-- [end:calls]

@@ -1,8 +1,3 @@
-import asyncio
-
-from failsoft import BaseTool, Public, Unavailable, operation
-
-
 # --8<-- [start:library]
 class PrinterJam(Exception):
     """Raised by a third-party driver."""
@@ -12,10 +7,17 @@ class PrinterJam(Exception):
         self.tray = tray
 
 
+def drive(text: str) -> str:
+    raise PrinterJam(tray=len(text))
+
+
 # --8<-- [end:library]
 
 
 # --8<-- [start:error]
+from failsoft import Public, Unavailable
+
+
 class PrinterJammed(Unavailable):
     """Paper is stuck in the printer.
 
@@ -34,6 +36,9 @@ class PrinterJammed(Unavailable):
 
 
 # --8<-- [start:raise]
+from failsoft import BaseTool, operation
+
+
 class Printer(BaseTool):
     """The printer in the hall."""
 
@@ -50,18 +55,8 @@ class Printer(BaseTool):
 
 # --8<-- [end:raise]
 
-
-# --8<-- [start:rule]
-def from_exception(exc: BaseException) -> PrinterJammed | None:
-    """Return the typed error for an exception of the driver, None for all others."""
-    return PrinterJammed(tray=exc.tray) if isinstance(exc, PrinterJam) else None
-
-
-# --8<-- [end:rule]
-
-
-def drive(text: str) -> str:
-    raise PrinterJam(tray=len(text))
+# --8<-- [start:run]
+import asyncio
 
 
 async def main() -> None:
@@ -76,3 +71,13 @@ async def main() -> None:
 
 
 asyncio.run(main())
+# --8<-- [end:run]
+
+
+# --8<-- [start:rule]
+def from_exception(exc: BaseException) -> PrinterJammed | None:
+    """Return the typed error for an exception of the driver, None for all others."""
+    return PrinterJammed(tray=exc.tray) if isinstance(exc, PrinterJam) else None
+
+
+# --8<-- [end:rule]

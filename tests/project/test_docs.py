@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -28,6 +29,12 @@ GENERATED = {"errors", "rules", "strategies"}
 """Folders of pages that are written from the code, whose lists alone are in the navigation."""
 PLAIN_FILES = ["reference/public-api.txt"]
 """What the navigation lists besides pages."""
+IN_PART = {
+    "adopt_soft.py": "shows the two lines for a server that the reader has",
+    "connect_python.py": "leaves out how its test starts the server",
+    "remote_errors.py": "names the file that has the rest",
+}
+"""Programs whose page has their output and only a part of them, and why."""
 README_LINES_AT_MOST = 90
 EXAMPLE_LINES_AT_MOST = 15
 
@@ -97,6 +104,26 @@ def test_every_example_is_shown_on_a_page(root: Path) -> None:
     present = {f"examples/{path.name}" for path in (root / "docs/examples").iterdir() if path.is_file()}
     assert present - shown == {"examples/readme.py"}
     assert [name for name in shown if not (root / "docs" / name).is_file()] == []
+
+
+def _statements(source: str) -> list[str]:
+    body = ast.parse(source).body
+    return sorted(
+        ast.dump(part) for part in body if not (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
+    )
+
+
+@pytest.mark.parametrize(
+    "page", sorted((Path(__file__).parents[2] / "docs/how-to").glob("*.md")), ids=lambda page: page.stem
+)
+def test_a_reader_can_copy_the_whole_program_whose_output_a_guide_shows(page: Path) -> None:
+    shown: dict[str, str] = {}
+    for block in BLOCK.finditer(page.read_text()):
+        name = (block["example"] or "").removeprefix("examples/")
+        shown[name] = shown.get(name, "") + block["body"]
+    programs = {name.removesuffix(".out") + ".py" for name in shown if name.endswith(".out")} - IN_PART.keys()
+    files = {name: (page.parents[1] / "examples" / name).read_text() for name in programs}
+    assert [name for name in programs if _statements(shown.get(name, "")) != _statements(files[name])] == []
 
 
 def test_every_column_of_a_table_has_a_name(root: Path) -> None:

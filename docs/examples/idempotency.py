@@ -1,5 +1,5 @@
 # --8<-- [start:tool]
-from failsoft import BaseTool, Idempotency, operation
+from failsoft import BaseTool, operation
 
 
 class Shop(BaseTool):
@@ -10,17 +10,6 @@ class Shop(BaseTool):
     @operation(timeout=10)
     async def pay(self, amount: int) -> int:
         """Take an amount, and return the number of the payment."""
-        self.payments += 1
-        return self.payments
-
-    @operation(
-        timeout=10,
-        recovery=[
-            Idempotency(ttl_s=3600, derive=lambda call: call.arguments["invoice"])
-        ],
-    )
-    async def settle(self, invoice: str) -> int:
-        """Pay an invoice, once, and return the number of the payment."""
         self.payments += 1
         return self.payments
 
@@ -48,3 +37,26 @@ async def main() -> None:
 
 asyncio.run(main())
 # --8<-- [end:client]
+
+# --8<-- [start:derive]
+from failsoft import Idempotency
+
+
+class Invoices(BaseTool):
+    """Pays invoices."""
+
+    payments = 0
+
+    @operation(
+        timeout=10,
+        recovery=[
+            Idempotency(ttl_s=3600, derive=lambda call: call.arguments["invoice"])
+        ],
+    )
+    async def settle(self, invoice: str) -> int:
+        """Pay an invoice, once, and return the number of the payment."""
+        self.payments += 1
+        return self.payments
+
+
+# --8<-- [end:derive]

@@ -10,8 +10,6 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from loguru import logger as _logger  # noqa: TID251 - switches our lines off
-
 from failsoft._version import __version__ as __version__
 from failsoft.composition import install as _install
 
@@ -91,7 +89,4 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-# An application may have enabled our logs before this import; only loguru's core knows what is enabled.
-if ("failsoft.", True) not in getattr(getattr(_logger, "_core", None), "activation_list", ()):
-    _logger.disable("failsoft")
 _install()

@@ -23,9 +23,7 @@ from failsoft.framework.errors import (
     UnknownError,
 )
 from failsoft.framework.errors.corrections import closest_name
-from failsoft.framework.normalize import normalize
 from failsoft.framework.safe.tracebacks import author_line
-from failsoft.framework.standalone import SystemErrorFactory
 from failsoft.framework.text import bounded
 
 # The base class of typer's errors for bad command lines; only this subclass is public.
@@ -131,6 +129,8 @@ def typed(error: BaseException) -> ToolError:
         return error
     if isinstance(error, _UsageError):
         return _misused(error)
+    from failsoft.framework.normalize import normalize  # noqa: PLC0415 - pydantic, which `--help` does not need
+
     found = normalize(error)
     cause = f"{type(error).__name__}: {bounded(str(error))}"
     if isinstance(found, UnknownError):
@@ -172,6 +172,8 @@ def report(error: ToolError, *, code: ExitCode | None = None, is_server: bool = 
         lines.append(f"  more: {more}")
         lines += ["", *"".join(stack).splitlines()] if stack else []
     if isinstance(error, (BootstrapFailure, SelfAuditFailure)):
+        from failsoft.framework.standalone import SystemErrorFactory  # noqa: PLC0415 - as above
+
         lines.append(json.dumps(SystemErrorFactory.to_envelope(error)))
     typer.echo("\n".join(lines), err=True)
     return exit_code_of(error) if code is None else code

@@ -411,11 +411,14 @@ def test_a_sink_of_the_applications_own_gets_the_stack_as_text_without_values() 
     assert "hunter2" not in text.getvalue() + str(record)
 
 
-@pytest.mark.parametrize(("enabled_before", "lines"), [(True, 1), (False, 0)])
-def test_logs_that_were_enabled_before_the_import_stay_enabled(enabled_before: bool, lines: int) -> None:
+@pytest.mark.parametrize(("enabled", "lines"), [("before", 1), ("after", 1), ("", 0)])
+def test_logs_that_an_application_enables_stay_enabled(enabled: str, lines: int) -> None:
+    """After the import as well, although loguru loads only with what logs."""
+    enable = "from loguru import logger\nlogger.enable('failsoft')\n"
     program = (
-        "from loguru import logger\n"
-        + ("logger.enable('failsoft')\n" if enabled_before else "")
+        (enable if enabled == "before" else "")
+        + "import failsoft\n"
+        + (enable if enabled == "after" else "")
         + "from tests.doors import reports_module as r\nr.report_mistake('wrong')\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)

@@ -115,6 +115,11 @@ def stack_as_text(record: Any) -> None:
         record["extra"]["stack_trace"] = stack_of(exception.value)
 
 
+# A library's lines are off until an application enables them, which it may have done before this; only loguru's core
+# knows. Not in `failsoft/__init__.py`, of whose import loguru would be three quarters.
+if ("failsoft.", True) not in getattr(getattr(_loguru, "_core", None), "activation_list", ()):
+    _loguru.disable("failsoft")
+
 logger = GuardedLogger(_loguru.patch(stack_as_text).opt(depth=_OWN_FRAMES))
 """The logger of failsoft and of tools."""
 

@@ -1,6 +1,6 @@
 """May it run again: what a run may have changed, and the first reason against another one, from facts.
 
-Strategies, `Call.retry`, the typed client, idempotency keys and the `retry` of every answer ask here (ADR 0007, 0024).
+Strategies, `Call.retry`, the typed client, idempotency keys and the `retry` of every answer ask here (ADR 0007).
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ def retry_of(error: ToolError, *, forbids_repeat: bool) -> RetryAdvice:
 
 
 def repetition_of(call: Call, retry: RetryAdvice, effect: Effect, look: str | None) -> str:
-    """Return in words whether a call that has changed something, or may have, may be sent again (ADR 0024).
+    """Return in words whether a call that has changed something, or may have, may be sent again (ADR 0007).
 
     Args:
         call: The call.

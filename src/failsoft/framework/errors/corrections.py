@@ -234,7 +234,7 @@ def _is_slip(given: str, meant: str, what: What, *, changes: bool) -> bool:
 def _is_near(given: str, meant: str, most: int, begins_alike: bool, is_exact: bool) -> bool:  # noqa: FBT001 - a key of the cache
     """Return the same for short names. Cached, since the same mistakes recur, and names come from schemas.
 
-    Of values of closed lists and of tools with effects no letter is replaced: `glass` is not `gloss` (ADR 0025).
+    Of values of closed lists and of tools with effects no letter is replaced: `glass` is not `gloss` (ADR 0003).
     """
     plain, other = _plain(given), _plain(meant)
     most = min(max(len(plain), len(other)) // _LETTERS_PER_EDIT, most)

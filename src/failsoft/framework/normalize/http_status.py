@@ -41,7 +41,7 @@ _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 _RETRIES_SENT = "x-stainless-retry-count"
 """The header in which clients of model providers count."""
 REFUSALS = frozenset({401, 403, 404, 409, 422, 429})
-"""Statuses with which a service says that it did nothing; others are also sent after work was begun (ADR 0024)."""
+"""Statuses with which a service says that it did nothing; others are also sent after work was begun (ADR 0007)."""
 
 
 def from_status(status: Any, headers: Any = None, *, is_answer: bool = False) -> ToolError:

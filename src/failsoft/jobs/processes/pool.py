@@ -1,6 +1,6 @@
 """Processes that are kept for the next task: taken, given back, replaced; and the conversation with one of them.
 
-Existing pools share one pipe and its locks, so killing one worker may block the others (ADR 0013). Here each worker has
+Existing pools share one pipe and its locks, so killing one worker may block the others (ADR 0020). Here each worker has
 a socket of its own, and its exit is detected at once.
 """
 

@@ -125,7 +125,7 @@ def is_record_of(value: Any, ids: Container[str]) -> bool:
 
 
 def state_key(settings: Settings, records: Records) -> bytes:
-    """Return the key of the hashes that a store gets; empty if they have none (ADR 0022).
+    """Return the key of the hashes that a store gets; empty if they have none (ADR 0008).
 
     Raises:
         STATE_UNAVAILABLE: The file of the key cannot be read or made for now.

@@ -205,3 +205,49 @@ def test_a_process_alone_has_its_board_in_memory() -> None:
     assert Boards().calls() == [{"number": 1}]
     assert [Row(row.name, row.labels, list(row.values)) for row in Boards().rows()] == [Row(*ERRORS, [4.0])]
     Boards().retire(0)
+
+
+def test_what_fails_in_a_worker_is_told_since_it_was_first_seen_until_it_works(tmp_path: Path) -> None:
+    board = Board.create(tmp_path, slot=0)
+    board.note_failing("reload", "line 1")
+    [first] = Boards(tmp_path).workers()
+    board.note_failing("audit", "")
+    board.note_failing("reload", "line 2")
+    [second] = Boards(tmp_path).workers()
+    assert [why for _, why in second.failing.values()] == ["", "line 2"]
+    assert second.failing["reload"][0] == first.failing["reload"][0]
+    board.note_failing("reload", None)
+    board.beat(phase="ready")
+    [third] = Boards(tmp_path).workers()
+    assert [*third.failing] == ["audit"]
+
+
+def test_the_last_ends_of_workers_are_told_by_their_supervisor(tmp_path: Path) -> None:
+    board = Board.create(tmp_path, slot=-1)
+    for reason in ["stalled", *["exited"] * 19, "stalled"]:
+        board.note_end(reason)
+    [supervisor] = Boards(tmp_path).workers()
+    assert [reason for _, reason in supervisor.ends] == [*["exited"] * 19, "stalled"]
+
+
+def test_the_longest_texts_fit_on_a_board(tmp_path: Path) -> None:
+    board = Board.create(tmp_path, slot=0)
+    board.note_failing("reload", "\x00" * 500)
+    for _ in range(25):
+        board.note_end("exited")
+    board.beat(phase="\x00" * 500, running="\x00" * 500)
+    [worker] = Boards(tmp_path).workers()
+    assert (len(worker.phase), len(worker.running), len(worker.failing["reload"][1])) == (100, 300, 300)
+
+
+def test_a_blocked_event_loop_is_late_by_the_age_of_its_beat_and_one_that_has_not_begun_is_not(tmp_path: Path) -> None:
+    board = Board.create(tmp_path, slot=0)
+    board.parts.head[2] -= 5_000_000_000
+    [starting] = Boards(tmp_path).workers(loads=True)
+    board.gauges.append(lambda: [("mcp_event_loop_lag_seconds", (), 0.5)])
+    board.beat(phase="ready")
+    [running] = Boards(tmp_path).workers(loads=True)
+    board.parts.head[2] -= 5_000_000_000
+    [blocked] = Boards(tmp_path).workers(loads=True)
+    assert (starting.lag_s, running.lag_s) == (0.0, 0.5)
+    assert blocked.lag_s >= 5

@@ -8,24 +8,27 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from failsoft.framework.clock import utc_timestamp
 from failsoft.metrics.definitions import BY_NAME, INFLIGHT, LOOP_LAG
 from failsoft.metrics.values import Numbers, Row, RowLog, added, read, write
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
-_CALLS, _CALL_BYTES = 200, 2_048
-_HEAD, _STATUS, _NAMES, _CELLS, _GAUGES = 64, 4_032, 2 << 20, 2 << 20, 256 << 10
+_CALLS, _CALL_BYTES, _ENDS = 200, 2_048, 20
+_HEAD, _STATUS, _NAMES, _CELLS, _GAUGES = 64, 8_128, 2 << 20, 2 << 20, 256 << 10
 """Bytes of the parts, in this order, with the calls last: room for about 7,000 operations."""
 _SIZE = _HEAD + _STATUS + _NAMES + _CELLS + _GAUGES + _CALLS * _CALL_BYTES
 _PID, _SLOT, _BEAT, _NOTED, _RESTARTS = range(5)
 """The numbers of the head: of 8 bytes each, so that none is ever half written."""
+LATE_S = 1.0
+"""From which age of its last beat on, in seconds, the event loop of a worker is blocked."""
 _SUFFIX, _RETIRED = ".board", "retired.json"
 _ATTEMPTS = 3
 _GAUGES_EVERY_NS = 500_000_000
@@ -40,6 +43,7 @@ class Board:
     def __init__(self, memory: mmap.mmap, file: Path | None = None, lock: BaseFileLock | None = None) -> None:
         self.parts = _Parts(memory)
         self._held = lock
+        self._told: dict[str, Any] = {"phase": "", "running": "", "failing": {}, "ends": []}
         self._status, self._gauges_at = "", 0
         self._writing = threading.Lock()
         self._noted: deque[dict[str, Any]] = deque(maxlen=_CALLS)
@@ -81,7 +85,7 @@ class Board:
         """
         self.show_calls()
         with self._writing:
-            self._tell(phase, running)
+            self._tell(phase=phase[:100], running=running[:300])
             self.parts.head[_BEAT] = now = time.monotonic_ns()
             if self.file is not None and now >= self._gauges_at:
                 self._gauges_at = now + _GAUGES_EVERY_NS
@@ -91,8 +95,21 @@ class Board:
     def note_running(self, operation: str) -> None:
         """Tell which operation keeps the event loop from running; that is no beat."""
         with self._writing:
-            phase, _ = json.loads(self._status or '["", ""]')
-            self._tell(phase, operation)
+            self._tell(running=operation[:300])
+
+    def note_failing(self, name: str, why: str | None) -> None:
+        """Tell that a part of this process fails (`audit`, say), and why; or, with None, that it works."""
+        with self._writing:
+            others = {other: found for other, found in self._told["failing"].items() if other != name}
+            if why is not None:
+                since, _ = self._told["failing"].get(name, (utc_timestamp(), ""))
+                others[name] = [since, why[:300]]
+            self._tell(failing=others)
+
+    def note_end(self, reason: str) -> None:
+        """Tell that a worker has ended now, and why; for the supervisor only."""
+        with self._writing:
+            self._tell(ends=[*self._told["ends"], [utc_timestamp(), reason]][-_ENDS:])
 
     def note_call(self, record: dict[str, Any]) -> None:
         """Keep the facts about a failed or recovered call, the newest 200; the next beat shows them."""
@@ -113,11 +130,12 @@ class Board:
                     write(self.parts.call(number % _CALLS), text)
                     self.parts.head[_NOTED] = number + 1
 
-    def _tell(self, phase: str, running: str) -> None:
-        status = json.dumps([phase[:100], running[:300]])
+    def _tell(self, **changed: Any) -> None:
+        self._told |= changed
+        status = json.dumps(self._told, ensure_ascii=False)
         if status != self._status:
             self._status = status
-            write(self.parts.status, status.encode())
+            write(self.parts.status, status.encode(errors="replace"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +151,9 @@ class WorkerFacts:
         is_alive: Whether the process is there.
         restarts: How many processes had its slot before.
         in_flight: Calls that are running in it.
-        lag_s: How late its event loop was at its last beat, in seconds.
+        lag_s: How late its event loop is, in seconds.
+        failing: What of it fails, by name: since when, and why.
+        ends: When workers ended, oldest first, and why; of the supervisor only.
     """
 
     pid: int
@@ -145,6 +165,8 @@ class WorkerFacts:
     restarts: int = 0
     in_flight: int = 0
     lag_s: float = 0.0
+    failing: Mapping[str, list[str]] = field(default_factory=dict)
+    ends: Sequence[list[str]] = ()
 
 
 class Boards:
@@ -271,18 +293,22 @@ class _Seen:
         return self.pid == os.getpid() or _is_locked(self.file)
 
     def facts(self, *, loads: bool) -> WorkerFacts:
-        phase, running = json.loads(_whole(self._parts.status) or b'["", ""]')
+        told = json.loads(_whole(self._parts.status) or b"{}")
+        phase = told.get("phase", "")
         age_s = max(0.0, (time.monotonic_ns() - self._parts.head[_BEAT]) / 1e9)
+        lags = (value for name, _, value in self.gauges() if name == LOOP_LAG.name)
         return WorkerFacts(
             self.pid,
             self.slot,
             phase,
             age_s,
-            running,
+            told.get("running", ""),
             self.is_alive(),
             self._parts.head[_RESTARTS],
             int(sum(row.values[0] for row in self.log.rows() if row.name == INFLIGHT.name)) if loads else 0,
-            next((value for name, _, value in self.gauges() if name == LOOP_LAG.name), age_s) if loads else age_s,
+            (age_s if age_s > LATE_S else next(lags, age_s)) if loads and phase else 0.0,
+            told.get("failing", {}),
+            told.get("ends", ()),
         )
 
     def gauges(self) -> list[Gauge]:

@@ -11,7 +11,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from failsoft._version import __version__
-from failsoft.metrics.board import Gauge, in_use
+from failsoft.metrics.board import LATE_S, Gauge, in_use
 from failsoft.metrics.definitions import BUILD_INFO, BY_NAME, DEFINITIONS, DURATION, LOOP_LAG, MetricDefinition
 from failsoft.metrics.values import Numbers, Row, Traced, added
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 _PAUSE_AFTER = 100
 """Series and samples between two pauses; rendering them takes about a millisecond."""
-_LATE_S = 1.0
-"""From which age of its last beat on the event loop of another worker counts as blocked."""
 _MERGED: dict[str, Callable[[float, float], float]] = {"sum": add, "max": max, "min": min}
 Series: TypeAlias = dict[tuple[str, ...], Sequence[float]]
 
@@ -102,7 +100,7 @@ def _late_beats() -> list[Gauge]:
     if (board := in_use()) is None:
         return []
     late = [worker for worker in board.server.workers() if worker.is_alive and worker.phase and worker.slot >= 0]
-    return [(LOOP_LAG.name, (), worker.beat_age_s) for worker in late if worker.beat_age_s > _LATE_S]
+    return [(LOOP_LAG.name, (), worker.beat_age_s) for worker in late if worker.beat_age_s > LATE_S]
 
 
 def _once(shared: Iterable[Gauge]) -> list[Gauge]:

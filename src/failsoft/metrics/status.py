@@ -7,7 +7,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from operator import sub
 from typing import Any, TypeAlias
 
@@ -21,7 +21,6 @@ from failsoft.metrics.definitions import (
     NEXT_STEPS,
     REFUSED,
     REPEATED_FAILURES,
-    WORKER_RESTARTS,
     MetricDefinition,
 )
 from failsoft.metrics.families import Merged, Series
@@ -32,7 +31,7 @@ SAMPLE_EVERY_S = 60.0
 _SAMPLES_AT_MOST = 62
 _WINDOW_S, _LONG_WINDOW_S = 300.0, 3_600.0
 _RATE_S = 60.0
-_SIGNS = (REFUSED, REPEATED_FAILURES, WORKER_RESTARTS)
+_SIGNS = (REFUSED, REPEATED_FAILURES)
 """Counters of incidents that no failed call tells of; how often a circuit closed is another."""
 Key: TypeAlias = tuple[str, ...]
 
@@ -128,13 +127,15 @@ class StatusNumbers:
         codes = sorted({code for sample in samples for code in sample.errors})
         return {
             "at": [utc_timestamp(after_s=sample.at_s - now_s) for sample in samples],
-            "calls": [sample.calls for sample in samples],
-            "faults": [sample.faults for sample in samples],
             "errors": {code: [sample.errors.get(code, 0) for sample in samples] for code in codes},
         }
 
     def read(self) -> dict[str, Any]:
-        """Return `operations`, `errors`, `objective`, `advice`, `signs` if there are any, and the gauges by metric."""
+        """Return `operations`, `errors`, `objective` and `advice`, and what the status does not show as it is.
+
+        That is `signs`, the counters of incidents that have risen in the short window; `failing_since`, the minute in
+        which calls began to fail more often than the objective permits, or None; and `series`, by metric.
+        """
         series = Merged(self._recorders).series
         now = self._sampled(series)
         signs = self._signs.note(series, now.at_s)
@@ -162,7 +163,8 @@ class StatusNumbers:
                 "burn_1h": self._burn(now, _LONG_WINDOW_S),
             },
             "advice": dict(zip(NEXT_STEPS.values, _summed(series[NEXT_STEPS.name]), strict=True)),
-            **({"signs": signs} if signs else {}),
+            "signs": signs,
+            "failing_since": self._failing_since(now),
             "series": series,
         }
 
@@ -178,6 +180,18 @@ class StatusNumbers:
     def _before(self, at_s: float) -> _Sample:
         """Return the last sample that is as old; the oldest if none is."""
         return next((sample for sample in reversed(self._samples) if sample.at_s <= at_s), self._samples[0])
+
+    def _failing_since(self, now: _Sample) -> str | None:
+        """Return since when calls fail more often than permitted, without a break until now; None if they do not."""
+        since_s = None
+        for before, after in reversed([*pairwise([*self._samples, now])]):
+            calls = after.calls - before.calls
+            if calls <= 0 and after is now:
+                continue
+            if calls <= 0 or (after.faults - before.faults) / calls <= 1 - self._objective:
+                break
+            since_s = before.at_s
+        return None if since_s is None else utc_timestamp(after_s=since_s - now.at_s)
 
     def _burn(self, now: _Sample, window_s: float) -> float:
         """Return how many times faster than the objective permits calls failed: 1 uses up what it permits."""

@@ -113,7 +113,7 @@ async def test_a_reader_gets_the_status_and_the_last_hour_and_then_what_has_chan
         assert reader.headers["content-type"].startswith("text/event-stream")
         assert reader.headers["cache-control"] == "no-store"
         name, history = await reader.event()
-        assert (name, [*history]) == ("history", ["at", "calls", "faults", "errors"])
+        assert (name, [*history]) == ("history", ["at", "errors"])
         shop.answers = [NotFound("There is no tea.")]
         await shop.price(item="tea")
         while True:
@@ -212,7 +212,9 @@ async def test_the_events_end_when_the_server_drains(shop: Shop) -> None:
         reader = Reader(app)
         await reader.event(named="status")
         app.state.assembly.lifecycle.drain()
-        assert await reader.event(named="end") == ("end", {"name": "shop", "phase": "draining"})
+        name, ended = await reader.event(named="end")
+        assert (name, ended["name"], ended["phase"]) == ("end", "shop", "draining")
+        assert [finding["key"] for finding in ended["headline"]["findings"]] == ["phase"]
         await reader.ended()
         assert reader.is_over
 

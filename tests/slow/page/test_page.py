@@ -138,77 +138,65 @@ def test_a_failing_call_shows_without_a_reload_and_the_headline_says_what_to_do(
     assert "ALREADY_EXISTS" in tab.inner_text("dialog[open] h2")
 
 
-FINDINGS = """async () => {
-    const ago = (seconds) => new Date(Date.now() - 1000 * seconds).toISOString();
-    const call = (code, category, seconds) => (
-        {tool: "shop", operation: "sell", code, category, outcome: "error", timestamp: ago(seconds)});
-    const sign = (metric, label) => ({metric, label, count: 20, first: ago(9), last: ago(1)});
-    const row = {tool: "shop", operation: "sell", calls: {ok: 10}, rate_per_s: 5, p50_ms: 3, in_flight: 0};
-    const well = {
-        phase: "ready", store: {kind: "redis", available: true}, audit: {ok: true}, reload: {ok: true}, recent: [],
-        dependencies: [], errors: [], workers: [], operations: [row], objective: {target: 0.99, burn_5m: 0}};
-    const [{findings}, {Pace}] = await Promise.all([import("./page/headline.js"), import("./page/pace.js")]);
-    const slow = new Pace();
-    for (let at = 0; at < 6; at++) slow.add({operations: [{...row, in_flight: 4}]}, Date.now() / 1000 - 5 + at);
-    const burning = {objective: {target: 0.99, burn_5m: 20}};
-    const open = [{name: "bank", circuit: "open", since: ago(1), retry_at: ago(-3)}];
-    const replaced = {workers: [{pid: 7, restarts: 1, started: ago(3)}]};
+CONNECTION = """async () => {
+    const {ofTheConnection} = await import("./page/headline.js");
+    const ago = (seconds) => Date.now() - 1000 * seconds;
     const cases = {
-        well: [{}],
-        down: [{dependencies: open, recent: [call("UNAVAILABLE", "unavailable", 4)], ...burning}, ago(30)],
-        over: [{recent: [call("UNAVAILABLE", "unavailable", 15)], ...burning}, ago(30)],
-        flaps: [{dependencies: open, signs: [sign("mcp_circuit_transitions_total", "bank")]}],
-        slow: [{}, null, null, slow],
-        crashes: [{recent: [call("UNKNOWN_ERROR", "internal", 1)]}],
-        crashed: [{recent: [call("UNKNOWN_ERROR", "internal", 15)]}],
-        killed: [{...replaced, signs: [{...sign("mcp_worker_restarts_total", "exited"), count: 1}]}],
-        stalled: [{...replaced, signs: [{...sign("mcp_worker_restarts_total", "stalled"), count: 1}]}],
-        silent: [{}, null, null, slow, Date.now() - 5000],
-        store: [{store: {kind: "redis", available: false, fault: "lost", since: ago(4)}}],
-        audit: [{audit: {ok: false, since: ago(4)}}],
-        reload: [{reload: {ok: false, error: "line 1", since: ago(4)}}],
-        quota: [{store: {...well.store, quota_used: 0.9}}],
-        refused: [{signs: [sign("mcp_http_refused_total", "421")]}],
-        tokens: [{signs: [sign("mcp_http_refused_total", "401")]}],
-        overload: [{recent: [call("OVERLOADED", "overloaded", 1)]}],
-        lost: [{recent: [call("IDEMPOTENCY_OUTCOME_UNKNOWN", "conflict", 4)]}],
-        repeats: [{signs: [sign("mcp_repeated_failures_total", "NOT_FOUND")]}],
-        drains: [{phase: "draining"}],
+        well: [{phase: "ready"}, null, ago(3)],
+        drains: [{phase: "draining"}, null, ago(5)],
+        silent: [{phase: "ready"}, null, ago(5)],
+        lost: [{phase: "ready"}, new Date(ago(7)).toISOString(), ago(9)],
     };
-    const age = (since) => (since ? Math.floor((Date.now() - Date.parse(since)) / 1000) : null);
-    return Object.fromEntries(Object.entries(cases).map(([name, [change, ...more]]) => {
-        const [worst] = findings({...well, ...change}, ...more);
-        return [name, worst ? [worst.tone, age(worst.since), worst.incident ?? null] : null];
+    const age = (since) => Math.floor((Date.now() - Date.parse(since)) / 1000);
+    return Object.fromEntries(Object.entries(cases).map(([name, facts]) => {
+        const found = ofTheConnection(...facts);
+        return [name, found.map(({severity, since, incident}) => [severity, age(since), incident ?? null])];
     }));
 }"""
 
 
-def test_the_headline_names_each_fault_since_when_and_its_incident_and_that_it_is_over(
+SHOWN = """async () => {
+    const {Headline} = await import("./page/headline.js");
+    const headline = new Headline(document.createElement("p"));
+    const now = new Date().toISOString();
+    const slow = {key: "slow", severity: "warning", what: "bank is slow", since: now, incident: "A dependency is slow"};
+    const over = {key: "over", severity: "note", what: "sell crashed", last: now, incident: "A handler crashes"};
+    const findings = [slow, ...Array(8).fill(over)].map((one) => ({...one, todo: "repair it"}));
+    const said = {callers: "nobody suffers", findings};
+    headline.update({name: "shop", phase: "ready", operations: [], headline: said}, null);
+    const text = (selector) => headline.element.querySelector(selector).textContent;
+    return {
+        tone: headline.element.dataset.tone, sentence: text(".sentence").trim(), incident: text(".incident"),
+        title: document.title,
+        others: [...headline.element.querySelectorAll(".others li")].map((one) => one.textContent),
+    };
+}"""
+
+
+def test_the_page_itself_says_that_it_hears_nothing_of_its_server(tab: Any, server: Served) -> None:
+    tab.goto(server.url)
+    assert tab.evaluate(CONNECTION) == {
+        "well": [],
+        "drains": [],
+        "silent": [["error", 5, "A replica is down"]],
+        "lost": [["error", 7, None]],
+    }
+
+
+def test_what_is_over_or_lasts_is_shown_with_its_time_and_more_than_six_others_are_counted(
     tab: Any, server: Served
 ) -> None:
     tab.goto(server.url)
-    assert tab.evaluate(FINDINGS) == {
-        "well": None,
-        "down": ["bad", 4, "A dependency is down"],
-        "over": ["note", None, "Callers suffer"],
-        "flaps": ["bad", 9, "A dependency flaps"],
-        "slow": ["warn", 5, "A dependency is slow"],
-        "crashes": ["bad", 1, "A handler crashes"],
-        "crashed": ["note", None, "A handler crashes"],
-        "killed": ["warn", None, "A worker was killed"],
-        "stalled": ["warn", None, "A worker stalls"],
-        "silent": ["bad", 5, "A replica is down"],
-        "store": ["bad", 4, "The state store cannot be used"],
-        "audit": ["bad", 4, "The audit log cannot be written"],
-        "reload": ["warn", 4, "The recovery file has a mistake"],
-        "quota": ["warn", None, "A quota is nearly used up"],
-        "refused": ["warn", 9, "Requests are refused"],
-        "tokens": ["warn", 9, "A flood of 401"],
-        "overload": ["bad", 1, "Threads are used up"],
-        "lost": ["bad", 4, "A keyed write was lost"],
-        "repeats": ["note", 9, "A client repeats a failing call"],
-        "drains": ["warn", None, None],
-    }
+    shown = tab.evaluate(SHOWN)
+    assert shown["tone"] == "warning"
+    assert shown["sentence"].startswith("Warning: bank is slow since ")
+    assert shown["sentence"].endswith("; nobody suffers. Repair it.")
+    assert shown["incident"].endswith("A dependency is slow")
+    assert len(shown["others"]) == 7
+    assert shown["others"][0].startswith("sell crashed, last at ")
+    assert shown["others"][0].endswith(" (A handler crashes)")
+    assert shown["others"][-1] == "and 2 more"
+    assert shown["title"] == "! bank is slow · shop"
 
 
 def test_texts_of_others_stay_text(tab: Any) -> None:

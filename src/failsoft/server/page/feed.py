@@ -125,7 +125,7 @@ class Feed:
                 before, number = now, number + 1
                 self._tell(_Step(number, change, whole))
                 await self._rest(min(_SELDOM_S, max(_EVERY_S, _SHARE * (time.monotonic() - began))))
-            ended = _event("end", to_json(self._status.public()))
+            ended = _event("end", to_json(self._status.public() if before is None else self._status.ended(before)))
             self._tell(_Step(number + 1, ended, ended))
         except Exception as error:  # noqa: BLE001 - readers see that the stream ends, and come again
             logger.opt(exception=error).error("The status could not be gathered for the page")

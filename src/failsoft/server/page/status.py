@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from pydantic_core import to_json
 from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.events import CallEvent, EffectEvent, IdempotencyEvent, RecoveryEvent, ReloadEvent, StoreEvent
 from failsoft.metrics import PrometheusRecorder
-from failsoft.metrics.board import Board, in_use
+from failsoft.metrics.board import Board, WorkerFacts, in_use
 from failsoft.metrics.definitions import (
     BULKHEAD_RUNNING,
     BULKHEAD_WAITING,
@@ -27,11 +28,13 @@ from failsoft.metrics.definitions import (
 from failsoft.metrics.status import SAMPLE_EVERY_S, StatusNumbers
 from failsoft.recovery.strategies.circuit_breaker import Circuit, CircuitBreaker
 from failsoft.server.assembly import Assembly
+from failsoft.server.page.findings.evidence import Evidence
+from failsoft.server.page.findings.headline import headline
+from failsoft.server.page.findings.pace import Pace
 from failsoft.server.page.story import StepLog, story_of
 
 _PLACE_AT_MOST = 300
 _BEAT_EVERY_S = 0.5
-_QUOTA_NEARLY_USED = 0.8
 _RESTS = 3
 """Times that gathering the status took, before it is gathered anew."""
 
@@ -60,28 +63,32 @@ class Status:
         self._recorders = [recorder for recorder in recorders if isinstance(recorder, PrometheusRecorder)]
         self._numbers = StatusNumbers(self._recorders, objective=assembly.settings.objective)
         self._is_development = assembly.settings.environment == "development"
-        self._reload: dict[str, Any] = {"ok": True}
-        self._failing_since: dict[str, str] = {}
+        self._pace = Pace()
+        self._evidence = Evidence()
         self._steps = StepLog()
         self._turn = asyncio.Lock()
         self._next: asyncio.Task[Snapshot] | None = None
         """What has not begun to be gathered."""
         self._next_at = 0.0
         for runtime in runtimes:
-            runtime.events.subscribe(self._note, CallEvent)
+            runtime.events.subscribe(self._note_call, CallEvent)
             runtime.events.subscribe(self._note_reload, ReloadEvent)
             runtime.events.subscribe(self._note_store, StoreEvent)
             runtime.events.subscribe(self._steps.note, RecoveryEvent, EffectEvent, IdempotencyEvent)
         assembly.lifecycle.while_running(self._sample)
-        if shared is None:
-            assembly.lifecycle.while_running(self._beat)
+        assembly.lifecycle.while_running(partial(self._tell, beats=shared is None))
 
     def public(self) -> dict[str, Any]:
         """Return what anybody may know: name and phase."""
         return {"name": self._assembly.name, "phase": self._assembly.lifecycle.phase}
 
+    def ended(self, before: Snapshot) -> dict[str, Any]:
+        """Return what of a status changes when the server ends: its phase, and the headline."""
+        facts = {**before.facts, **self.public()}
+        return {**self.public(), "headline": headline(facts, self._evidence)}
+
     def history(self) -> dict[str, Any]:
-        """Return what was counted at each minute of the last hour: `at`, `calls`, `faults`, and `errors` by code."""
+        """Return what was counted at each minute of the last hour: `at`, and `errors` by code."""
         return self._numbers.history()
 
     async def story(self, wanted: str) -> dict[str, Any] | None:
@@ -114,34 +121,56 @@ class Status:
     async def _gather(self) -> dict[str, Any]:
         for recorder in self._recorders:
             await recorder.refresh()
-        circuits = await self._circuits()
-        found = await asyncio.to_thread(self._gathered)
-        series = found.pop("series")
+        return await asyncio.to_thread(self._gathered, await self._circuits())
+
+    def _gathered(self, circuits: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return what is read from the boards and from the system; for a thread."""
+        numbers = self._numbers.read()
+        series, signs, failing_since = (numbers.pop(name) for name in ("series", "signs", "failing_since"))
         faults = [fault for (fault,), (value,) in series[STATE_STORE_UNAVAILABLE.name].items() if value]
-        quota_used = max((value for (value,) in series[STATE_QUOTA.name].values()), default=0.0)
-        audit_ok = "audit" not in self._assembly.lifecycle.degraded
+        self._note("store", is_ok=not faults)
+        self._note_audit()
+        workers = self._board.server.workers(loads=True)
+        living = [worker for worker in workers if worker.slot >= 0 and worker.is_alive]
+        failing: dict[str, list[str]] = {}
+        for worker in living:
+            for name, found in worker.failing.items():
+                failing[name] = min(found, failing.get(name, found))  # the earliest
         state = self._assembly.tools[0].runtime.settings.state_url
-        return {
+        recent = [{key: value for key, value in call.items() if key != "steps"} for call in self._board.server.calls()]
+        self._complete(numbers, recent)
+        facts = {
             **self.public(),
             "version": self._assembly.version,
             "uptime_s": round(time.monotonic() - self._started, 3),
-            **found,
+            "workers": [self._shown(worker) for worker in living],
+            **numbers,
+            "recent": recent,
             "dependencies": _dependencies(circuits, series),
             "store": {
                 "kind": _kind(state.get_secret_value().partition(":")[0]) if state is not None else "memory",
                 "available": not faults,
                 **({"fault": faults[0]} if faults else {}),
-                **({"quota_used": quota_used} if quota_used > _QUOTA_NEARLY_USED else {}),
-                **self._since("store", is_ok=not faults),
             },
-            "audit": {"ok": audit_ok, **self._since("audit", is_ok=audit_ok)},
-            "reload": self._reload,
+            "audit": {"ok": "audit" not in failing},
+            "reload": {
+                "ok": "reload" not in failing,
+                **({"error": failing["reload"][1]} if "reload" in failing else {}),
+            },
         }
+        self._evidence = Evidence(
+            failing={name: since for name, (since, _) in failing.items()},
+            failing_since=failing_since,
+            signs=signs,
+            slow=self._pace.slow(facts["operations"], time.monotonic()),
+            blocking={worker.pid: worker.running for worker in living if worker.running},
+            ends=[(at, reason) for worker in workers for at, reason in worker.ends],
+            quota_used=max((value for (value,) in series[STATE_QUOTA.name].values()), default=0.0),
+        )
+        return {**facts, "headline": headline(facts, self._evidence)}
 
-    def _gathered(self) -> dict[str, Any]:
-        """Return what is read from the boards and from the system; for a thread."""
-        numbers = self._numbers.read()
-        recent = [{key: value for key, value in call.items() if key != "steps"} for call in self._board.server.calls()]
+    def _complete(self, numbers: dict[str, Any], recent: list[dict[str, Any]]) -> None:
+        """Add to the operations and errors what their numbers do not say."""
         last: dict[tuple[str, ...], str] = {}
         for call in recent:
             last.setdefault((call["tool"], call["operation"], call["code"]), call["timestamp"])
@@ -154,34 +183,25 @@ class Status:
             pause = self._assembly.lifecycle.paused.get(f"{operation['tool']}/{operation['operation']}")
             if pause is not None:
                 operation["paused"] = pause._asdict()
-        return {"workers": self._workers(), **numbers, "recent": recent}
 
-    def _workers(self) -> list[dict[str, Any]]:
-        found = []
-        for worker in self._board.server.workers(loads=True):
-            if worker.slot >= 0 and worker.is_alive:
-                memory_bytes, threads = _process(worker.pid)
-                started = _started(worker.pid) if worker.restarts else None
-                found.append(
-                    {
-                        "pid": worker.pid,
-                        "phase": worker.phase or self._assembly.lifecycle.phase,
-                        "restarts": worker.restarts,
-                        "in_flight": worker.in_flight,
-                        "loop_lag_s": round(worker.lag_s, 3),
-                        "memory_bytes": memory_bytes,
-                        "threads": threads,
-                        **({"started": started} if started else {}),
-                    }
-                )
-        return found
+    def _shown(self, worker: WorkerFacts) -> dict[str, Any]:
+        memory_bytes, threads = _process(worker.pid)
+        return {
+            "pid": worker.pid,
+            "phase": worker.phase or (self._assembly.lifecycle.phase if worker.pid == os.getpid() else "starting"),
+            "restarts": worker.restarts,
+            "in_flight": worker.in_flight,
+            "loop_lag_s": round(worker.lag_s, 3),
+            "memory_bytes": memory_bytes,
+            "threads": threads,
+        }
 
     async def _circuits(self) -> list[dict[str, Any]]:
         """Return the circuit breakers, asked of their store at once."""
         seen = await asyncio.gather(*map(_seen, circuits_of(self._assembly)), return_exceptions=True)
         return [found for found in seen if isinstance(found, dict)]
 
-    def _note(self, event: CallEvent) -> None:
+    def _note_call(self, event: CallEvent) -> None:
         facts = {
             "timestamp": utc_timestamp(),
             "tool": event.tool,
@@ -205,23 +225,23 @@ class Status:
         self._board.note_call(facts)
 
     def _note_reload(self, event: ReloadEvent) -> None:
-        error = {} if event.ok else {"error": event.reason}
-        self._reload = {"ok": event.ok, **error, **self._since("reload", is_ok=event.ok)}
+        self._note("reload", is_ok=event.ok, why=event.reason)
 
     def _note_store(self, event: StoreEvent) -> None:
-        self._since("store", is_ok=event.available)
+        self._note("store", is_ok=event.available)
 
-    def _since(self, name: str, *, is_ok: bool) -> dict[str, str]:
-        """Return since when something is known not to work: `since`, or nothing if it works."""
-        if is_ok:
-            self._failing_since.pop(name, None)
-            return {}
-        return {"since": self._failing_since.setdefault(name, utc_timestamp())}
+    def _note_audit(self) -> None:
+        self._note("audit", is_ok="audit" not in self._assembly.lifecycle.degraded)
 
-    async def _beat(self) -> None:
-        """Tell that the event loop runs, in an ASGI server of somebody else."""
+    def _note(self, name: str, *, is_ok: bool, why: str = "") -> None:
+        self._board.note_failing(name, None if is_ok else why)
+
+    async def _tell(self, *, beats: bool) -> None:
+        """Tell the other workers what fails here and, in an ASGI server of somebody else, that the event loop runs."""
         while True:
-            self._board.beat(phase=self._assembly.lifecycle.phase)
+            self._note_audit()
+            if beats:
+                self._board.beat(phase=self._assembly.lifecycle.phase)
             await asyncio.sleep(_BEAT_EVERY_S)
 
     async def _sample(self) -> None:
@@ -275,11 +295,3 @@ def _process(pid: int) -> tuple[int | None, int | None]:
         facts = dict(line.split(":", 1) for line in lines if ":" in line)
         return int(facts["VmRSS"].split()[0]) * 1_024, int(facts["Threads"])
     return None, None
-
-
-def _started(pid: int) -> str | None:
-    """Return when a process started; None where the system does not say."""
-    with suppress(OSError, ValueError, IndexError, AttributeError):
-        ticks = int(Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[19])
-        return utc_timestamp(after_s=ticks / os.sysconf("SC_CLK_TCK") - time.clock_gettime(time.CLOCK_BOOTTIME))
-    return None

@@ -236,6 +236,9 @@ async def test_several_workers_share_a_port_and_a_dead_one_is_replaced(
     assert await process_id(url, mode) in {second, third}
     os.kill(second, signal.SIGKILL)
     assert await process_id(url, mode) not in {first, second}
+    async with httpx2.AsyncClient() as probe:  # a worker that was not there when the others ended
+        found = (await probe.get(f"{url}/status.json")).json()["headline"]["findings"]
+    assert ("ended", "A worker was killed") in {(finding["key"], finding.get("incident")) for finding in found}
     server.send(signal.SIGTERM)
     assert await anyio.to_thread.run_sync(server.wait) == 0
 

@@ -9,7 +9,6 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from failsoft.cli.commands.operate._headline import callers, findings
 from failsoft.cli.errors import usage
 from failsoft.cli.options import AsJson, Token
 from failsoft.cli.remote import status_of
@@ -90,10 +89,17 @@ def _follow(url: str, token: str | None, found: dict[str, Any]) -> None:
 
 def _head(found: dict[str, Any]) -> str:
     """Return what suffers first, and a line for each finding."""
-    objective = found["objective"]
+    objective, headline = found["objective"], found["headline"]
     burn = f"error budget burns {objective['burn_5m']:g} times as fast as permitted (1 h: {objective['burn_1h']:g})"
-    head = f"{found['name']} {found['version']} is {found['phase']}; {callers(found)}; {burn}"
-    return "\n".join(map(printable, (head, *findings(found))))
+    head = f"{found['name']} {found['version']} is {found['phase']}; {headline['callers']}; {burn}"
+    return "\n".join(map(printable, (head, *map(_line, headline["findings"]))))
+
+
+def _line(finding: dict[str, Any]) -> str:
+    """Return a finding as a line: what is wrong, since when, and what to do."""
+    since, last = finding.get("since"), finding.get("last")
+    when = f" since {since}" if since else f", last at {last}" if last else ""
+    return f"{finding['what']}{when}: {finding['todo']}"
 
 
 def _tables(found: dict[str, Any]) -> Iterator[Table]:

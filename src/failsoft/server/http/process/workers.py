@@ -27,7 +27,7 @@ from filelock import FileLock, Timeout as FileLockTimeout
 from failsoft.framework.errors import ConfigurationError, InitializationError, ToolError
 from failsoft.framework.events import WorkerEvent
 from failsoft.framework.safe.author_reports import logger
-from failsoft.metrics.board import Board, Boards, WorkerFacts, use
+from failsoft.metrics.board import Board, Boards, WorkerFacts, in_use, use
 from failsoft.server.assembly import Assembly
 from failsoft.server.draining import CLEANUP_S
 from failsoft.server.http.process.process import HURRY, AppFactory, run_server
@@ -232,6 +232,8 @@ class _Supervisor:
             process.close()
             with suppress(OSError):  # a scrape reads the board of a dead worker, too
                 self._boards.retire(worker.slot)
+            if reason != "stopped" and (board := in_use()) is not None:
+                board.note_end(reason)
             self._publish(event)
 
     def _refuse_connections(self) -> None:

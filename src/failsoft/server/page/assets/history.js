@@ -12,55 +12,33 @@ const SHORTEST = 15;
 export class History {
   constructor() {
     this.at = [];
-    this.calls = [];
-    this.faults = [];
     this.errors = new Map();
   }
 
   /** Take what the server has kept. */
-  load({ at, calls, faults, errors }) {
+  load({ at, errors }) {
     this.at = at.map((iso) => Date.parse(iso));
-    this.calls = [...calls];
-    this.faults = [...faults];
     this.errors = new Map(Object.entries(errors).map(([code, counts]) => [code, [...counts]]));
     this.isOpen = false;
   }
 
   /** Take the counts of now: they replace the last ones until a minute is over. */
-  add(status, faultCategories) {
+  add(status) {
     const now = serverTime();
     const begins = this.at.length < 2 || !this.isOpen || now - this.at.at(-2) >= MINUTE_MS;
     const place = begins ? this.at.length : this.at.length - 1;
     this.isOpen = true;
     this.at[place] = now;
-    const calls = status.operations.flatMap((one) => Object.values(one.calls));
-    this.calls[place] = calls.reduce((sum, number) => sum + number, 0);
-    this.faults[place] = 0;
     const totals = new Map();
-    for (const { code, category, count: number } of status.errors) {
-      totals.set(code, (totals.get(code) ?? 0) + number);
-      if (faultCategories.has(category)) this.faults[place] += number;
-    }
+    for (const { code, count: number } of status.errors) totals.set(code, (totals.get(code) ?? 0) + number);
     for (const code of totals.keys()) if (!this.errors.has(code)) this.errors.set(code, this.at.map(() => 0));
     for (const [code, counts] of this.errors) counts[place] = totals.get(code) ?? counts[place - 1] ?? 0;
-    if (this.at.length > KEPT) for (const list of [this.at, this.calls, this.faults, ...this.errors.values()]) list.shift();
+    if (this.at.length > KEPT) for (const list of [this.at, ...this.errors.values()]) list.shift();
   }
 
   /** Return the differences between neighbours, never negative: a server may have been started anew. */
   steps(list) {
     return list.slice(1).map((value, at) => Math.max(0, value - list[at]));
-  }
-
-  /** Return when calls began to fail more often than permitted, without a break until now; null if they do not. */
-  failingSince(permitted) {
-    const [calls, faults] = [this.steps(this.calls), this.steps(this.faults)];
-    let since = null;
-    for (let at = calls.length - 1; at >= 0; at--) {
-      if (!calls[at] && at === calls.length - 1) continue;
-      if (!calls[at] || faults[at] / calls[at] <= permitted) break;
-      since = this.at[at];
-    }
-    return since === null ? null : new Date(since).toISOString();
   }
 }
 

@@ -6,7 +6,7 @@ import { h, panel, setAttribute, setText } from "./dom.js";
 import { Failures } from "./failures.js";
 import { Feed, useToken } from "./feed.js";
 import { now, plural, span } from "./format.js";
-import { FAULTS, Headline } from "./headline.js";
+import { Headline } from "./headline.js";
 import { ErrorChart, History } from "./history.js";
 import { Advice, Dependencies, Objective, Operations, State, Workers } from "./panels.js";
 
@@ -48,7 +48,7 @@ function render(status) {
   wanted = 0;
   performance.mark("failsoft-update");
   show();
-  history.add(status, FAULTS);
+  history.add(status);
   setText(byId("name"), status.name);
   setText(byId("facts"), `${status.version} · ${plural(status.workers.length, "worker")} · up ${span(status.uptime_s)}`);
   summarize();
@@ -57,7 +57,7 @@ function render(status) {
 }
 
 function summarize() {
-  if (isShown && feed.status) headline.update(feed.status, history.failingSince(1 - feed.status.objective.target), lostSince);
+  if (isShown && feed.status) headline.update(feed.status, lostSince);
 }
 
 function tell(state) {

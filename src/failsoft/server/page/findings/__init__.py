@@ -1,0 +1,1 @@
+"""Rules that say what is wrong with a server, over its status."""

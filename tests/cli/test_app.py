@@ -53,6 +53,17 @@ def test_the_help_lists_every_command(inside):
     assert sorted(listed) == COMMANDS
 
 
+def test_the_help_fits_a_terminal_of_80_columns_and_cuts_no_line_short(inside):
+    text = inside("--help").out
+    assert [line for line in text.splitlines()[1:] if len(line) > 80 or line.endswith("...")] == []
+    assert [name for name in COMMANDS if not re.search(rf"^  {name} +\S.*[.?]$", text, re.MULTILINE)] == []
+
+
+def test_these_commands_alone_are_groups(inside):
+    """A file without a function of its name is a group, so that a stray module would become a command."""
+    assert sorted(GROUPS) == ["audit", "monitoring", "plans", "state"]
+
+
 def test_without_a_command_the_commands_are_listed(inside):
     ran = inside()
     assert (ran.code, ran.out) == (ExitCode.USAGE, "")

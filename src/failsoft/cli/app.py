@@ -23,6 +23,13 @@ _COMMANDS = Path(__file__).with_name("commands")
 _COMPLETION = "_FAILSOFT_COMPLETE"
 """The variable by which a shell asks for completions; typer derives it from the program's name."""
 _EPILOG = "\b\n" + exit_codes_text()
+_GROUPS = {
+    "First steps": ("demo", "new", "doctor"),
+    "Write and check tools": ("tools", "call", "lint", "probe", "codes", "rules", "explain"),
+    "Run servers": ("serve", "proxy", "install", "worker"),
+    "Operate servers": ("top", "find", "replay", "state", "audit", "plans", "monitoring"),
+}
+"""The commands as the help lists them."""
 
 
 class Command(NamedTuple):
@@ -100,9 +107,13 @@ class _Commands(_Group):
         command = _find(cmd_name)
         return None if command is None else _load(cmd_name, command)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        shown = {name: _outline(name, command) for name, command in known_commands().items()}
-        TyperGroup(commands=shown, rich_markup_mode=None).format_commands(ctx, formatter)
+    def format_commands(self, _ctx: Any, formatter: Any) -> None:
+        known = known_commands()
+        width = max(map(len, known))
+        with formatter.section("Commands"):
+            for title, names in _GROUPS.items():
+                formatter.write(f" {title}:\n")
+                formatter.write_dl([(name.ljust(width), known[name].help.partition("\n")[0]) for name in names])
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         shown = {name: _outline(name, command) for name, command in known_commands().items()}

@@ -53,10 +53,10 @@ class ExitCode(IntEnum):
 
 _MEANINGS = {
     ExitCode.OK: "it worked, and nothing was found to be wrong",
-    ExitCode.FAILED: "the answer is a failure: of the call, of a check, or there is no such code",
+    ExitCode.FAILED: "the call failed, a check found something, or there is no such code",
     ExitCode.USAGE: "the command line was not understood",
     ExitCode.CONFIGURATION: "a setting, a toolset or an application cannot be used",
-    ExitCode.NOT_STARTED: "the server could not start: the address is taken, a toolset failed, or its self-audit did",
+    ExitCode.NOT_STARTED: "not started: the address is taken, a toolset or its self-audit failed",
     ExitCode.DEFECT: "failsoft itself is broken",
     ExitCode.INTERRUPTED: "you ended it with Ctrl-C; `serve` and `proxy` end with 0",
     ExitCode.READER_LEFT: "the reader of the output closed the pipe early",

@@ -113,9 +113,10 @@ def explain(
     *,
     app: App = None,
 ) -> None:
-    """Explain an error code or a rule: when it is raised, and what the caller and the operator can do.
+    """Explain an error code or a rule, and what to do about it.
 
-    The text is that of the documentation. For the codes of your own application, pass --app.
+    The text is that of the documentation: when an error is raised, what the caller and the operator can do. For the
+    codes of your own application, pass --app.
 
     Examples:
       failsoft explain DOC_NOT_FOUND

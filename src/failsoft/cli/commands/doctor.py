@@ -48,7 +48,7 @@ def doctor(
     as_json: AsJson = False,
     security: Annotated[bool, typer.Option("--security", help="List security risks only.")] = False,
 ) -> None:
-    """Show settings, versions and toolsets, and any problems with them.
+    """Show settings, versions and toolsets, and their problems.
 
     With a target, also show the steps of a call for each of its operations. The exit code is 1 if there are problems
     other than warnings. With --security it is 1 if there is any risk: no tokens, no key for the audit chain, files

@@ -78,11 +78,11 @@ def install(
         bool, typer.Option("--print", help="Print the configuration instead of writing the client's file.")
     ] = False,
 ) -> None:
-    """Add a server of these tools to the configuration of a client that starts its servers itself.
+    """Add a server of these tools to a client's configuration.
 
-    The entry names the interpreter, files and folders by their absolute paths, since clients choose the working folder
-    and the environment of their servers. The tools are loaded first, so that what cannot start is not installed. Other
-    entries stay as they are; one of the same name is replaced.
+    The client starts the server itself. The entry names the interpreter, files and folders by their absolute paths,
+    since clients choose the working folder and the environment of their servers. The tools are loaded first, so that
+    what cannot start is not installed. Other entries stay as they are; one of the same name is replaced.
 
     Examples:
       failsoft install --client claude-desktop --app library.py

@@ -76,7 +76,7 @@ def probe(  # noqa: PLR0913 - what a user may set
         typer.Option(metavar="PERCENT", min=0, max=100, help="Exit with 1 only if recoverability is below this."),
     ] = None,
 ) -> None:
-    """Rate how a server fails: can a model that reads only its answers go on?
+    """Rate how a server fails: can a model go on from its answers?
 
     Tools that say that they only read are called with faults made from their schemas: missing, misspelt and unexpected
     arguments, wrong types, values, ids and tool names, control characters, large results, cancellation, two calls at

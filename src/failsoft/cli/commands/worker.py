@@ -22,7 +22,7 @@ def worker(
     app: App = None,
     root: Root = None,
 ) -> None:
-    """Run the jobs of servers that have FAILSOFT_FLEET_URL, on any machine.
+    """Run the jobs of servers that have FAILSOFT_FLEET_URL.
 
     A worker has the same application, FAILSOFT_FLEET_URL and FAILSOFT_STATE_URL as the servers, and runs
     FAILSOFT_JOB_PROCESSES jobs at once. At SIGTERM or Ctrl-C it takes no more, and waits at most

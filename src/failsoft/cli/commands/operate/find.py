@@ -81,10 +81,11 @@ def find(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print what logs, audit logs and the state store know of one call, in order.
+    """Print what is recorded of one call, in order.
 
-    An error id is followed to the request that failed, and an idempotency key to every call with it. Logs are those of
-    the server, one JSON object a line (FAILSOFT_LOG_JSON); others are skipped. Standard error says what was searched.
+    It searches logs, audit logs and the state store. An error id is followed to the request that failed, and an
+    idempotency key to every call with it. Logs are those of the server, one JSON object a line (FAILSOFT_LOG_JSON);
+    others are skipped. Standard error says what was searched.
 
     Examples:
       failsoft find 6f1d2c0a9b3e4d57 --log server.log

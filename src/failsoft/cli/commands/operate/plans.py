@@ -1,4 +1,7 @@
-"""`failsoft plans`: List, approve and withdraw the plans of a workspace, as the person at the terminal."""
+"""`failsoft plans`: List, approve and withdraw the plans of a workspace.
+
+The person at the terminal decides, not a session.
+"""
 
 from __future__ import annotations
 

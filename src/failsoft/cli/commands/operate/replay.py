@@ -36,7 +36,7 @@ def replay(
         Path | None, typer.Option("--pytest", metavar="FILE", help="Write the call as a failing test.")
     ] = None,
 ) -> None:
-    """Make a failed call again on this machine, and say whether it fails as it did.
+    """Make a failed call again, and say whether it fails as before.
 
     It gets the arguments, settings and injected faults of the captured call (FAILSOFT_CAPTURE). Marked effects and
     idempotency keys are answered from the capture, never done again; what the handler reads elsewhere is as it is now.

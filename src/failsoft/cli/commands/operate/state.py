@@ -1,4 +1,4 @@
-"""`failsoft state`: Show and set breakers, budgets, keys and other records in the state store.
+"""`failsoft state`: Show and set breakers, budgets and keys in the state store.
 
 The store is the one that FAILSOFT_STATE_URL names, or else the file of `failsoft serve` in the user's state folder.
 Without that setting, a server with a single worker keeps its breakers, budgets and limits in memory, out of reach of

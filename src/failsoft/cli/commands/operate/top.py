@@ -31,10 +31,10 @@ def top(
     as_json: AsJson = False,
     token: Token = None,
 ) -> None:
-    """Show how a running server is: its objective, dependencies, operations, workers and last failures.
+    """Watch a running server in the terminal.
 
-    It is read again every two seconds until Ctrl-C, and comes from `/status.json`, over all workers. JSON is that
-    document.
+    Shows its objective, dependencies, operations, workers and last failures, over all workers, anew every two seconds
+    until Ctrl-C. JSON is the document `/status.json`, where it all comes from.
 
     Examples:
       failsoft top http://127.0.0.1:8321

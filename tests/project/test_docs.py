@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 import yaml
 
+import failsoft
 from scripts.error_redirects import on_post_build
+from scripts.long_description import long_description
 from tests.doors import PLACES, entries
 
 BLOCK = re.compile(
@@ -167,6 +169,62 @@ def test_the_readme_is_read_in_two_minutes(root: Path) -> None:
     text = (root / "README.md").read_text()
     assert len(text.splitlines()) <= README_LINES_AT_MOST
     assert len(text.split()) <= 500
+
+
+def test_the_readme_goes_from_what_it_is_to_how_it_compares(root: Path) -> None:
+    parts = [
+        "# failsoft\n",
+        "(docs/assets/page-1400-light.png)",
+        "The MCP SDK answers:",
+        "[failsoft answers]",
+        "class Library(BaseTool):",
+        "@failsoft.soft(",
+        "pip install failsoft\n",
+        "&& .venv/bin/failsoft demo\n",
+        "&& .venv/bin/pytest -n 3\n",
+        "## Twelve names",
+        "## Versions",
+        "## Compared",
+    ]
+    text = (root / "README.md").read_text()
+    places = [text.find(part) for part in parts]
+    assert places == sorted(places)
+    assert places[0] == 0
+
+
+def test_the_twelve_names_of_the_readme_are_public(root: Path) -> None:
+    listed = (root / "README.md").read_text().split("## Twelve names")[1].split("Start with")[0]
+    names = re.findall(r"`(\w+)`", listed)
+    assert len(set(names)) == 12
+    assert [name for name in names if not hasattr(failsoft, name)] == []
+
+
+def test_the_figures_of_the_readme_are_on_the_pages_that_it_names(root: Path) -> None:
+    compared = (root / "README.md").read_text().split("## Compared")[1]
+    pages = " ".join((root / name).read_text() for name in sorted(set(re.findall(r"\((docs/[^)#]+)", compared))))
+    figures = re.findall(r"(?<![\d.])\d[\d,]*(?:\.\d+)?(?![\d.])", re.sub(r"\]\([^)]+\)", "", compared))
+    assert len(figures) > 15
+    assert [figure for figure in figures if not re.search(rf"(?<![\d.,]){re.escape(figure)}(?!\d)", pages)] == []
+
+
+def test_every_link_of_a_page_at_the_root_leads_to_a_file(root: Path) -> None:
+    links = [
+        (page.name, link)
+        for page in root.glob("*.md")
+        for link in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())
+    ]
+    assert len(links) > 10
+    assert [link for link in links if not (root / link[1]).exists()] == []
+
+
+def test_the_long_description_of_the_package_has_no_link_that_leads_nowhere(root: Path) -> None:
+    readme = (root / "README.md").read_text()
+    shown = long_description(readme)
+    assert "](" not in shown
+    assert [block["body"] for block in BLOCK.finditer(shown)] == [block["body"] for block in BLOCK.finditer(readme)]
+    assert long_description("A [kept](https://docs.example.org) and a [`lost`](a.md#b).") == (
+        "A [kept](https://docs.example.org) and a `lost`."
+    )
 
 
 def test_the_home_page_has_400_words_at_most(root: Path) -> None:

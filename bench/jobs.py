@@ -16,7 +16,7 @@ from measure import Figure, benchmark, figure, ms
 
 from failsoft import BaseTool, operation
 from failsoft.framework.call import CallScope
-from failsoft.jobs.engine import StoredEngine
+from failsoft.jobs.engine import Engine
 from failsoft.jobs.toolset import Jobs, jobs_of
 from failsoft.server.assembly import assemble
 
@@ -48,7 +48,7 @@ class Works(BaseTool):
         return turns
 
 
-class Nowhere(StoredEngine):
+class Nowhere(Engine):
     """Jobs wait for ever."""
 
 

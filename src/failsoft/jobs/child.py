@@ -14,7 +14,7 @@ from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.captures.keeper import finish_captures
 from failsoft.framework.recorders import NullMetrics
-from failsoft.jobs.engine import JobBook, StoredEngine
+from failsoft.jobs.engine import Engine, JobBook
 from failsoft.jobs.run import run_job
 from failsoft.recovery.strategy import in_background
 
@@ -97,7 +97,7 @@ class Child:
         if LOOK is not None:
             asyncio.get_running_loop().add_signal_handler(LOOK, book.wake, job_id)
         try:
-            job = await run_job(book, StoredEngine(book), self._toolbox, job_id, owner, metrics=counted)
+            job = await run_job(book, Engine(book), self._toolbox, job_id, owner, metrics=counted)
         finally:
             if LOOK is not None:  # one that comes late must not end the process
                 signal.signal(LOOK, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""The port of what runs jobs: `start`, `attach`, `cancel`, `heartbeat`, `result`; and the book that every engine uses.
+"""The base of what runs jobs: `start`, `attach`, `cancel`, `heartbeat`, `result`; and the book that every engine uses.
 
 A server begins a job in this order: its record is stored (`JobBook.open`), then `Engine.start` is called, then the
 handle is answered. An engine only has to bring a job to a process that has the toolset and calls `run_job` there
@@ -14,7 +14,7 @@ import contextlib
 import heapq
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from failsoft.framework.clock import loop_time, utc_timestamp
 from failsoft.framework.state.backend import State
@@ -42,54 +42,6 @@ OnNews: TypeAlias = Callable[[Job], Awaitable[object]]
 _FIRST_PAUSE_S, _PAUSE_AT_MOST_S = 0.02, 0.25
 """How often a job that runs elsewhere is looked at, in seconds: at first, and at most."""
 _READ_AT_ONCE = 500
-
-
-class Engine(Protocol):
-    """What runs jobs. Every method is called on the event loop of a server; jobs are named by their ids.
-
-    Raises:
-        STATE_UNAVAILABLE: By every method: the store does not answer, or takes no writes for now.
-        UNAVAILABLE: By `start`: the engine cannot be reached. The record stays, and the job is started later.
-    """
-
-    async def start(self, job_id: str) -> None:
-        """Have the job run in some process, now or when one is free; return as soon as that is arranged.
-
-        Starting a job that runs already, or has ended, does nothing.
-        """
-
-    async def attach(self, job_id: str, wait_s: float, on_news: OnNews | None = None) -> Job | None:
-        """Wait until the job has ended, at most so many seconds; return it as it is then, None if there is none.
-
-        Args:
-            job_id: The job.
-            wait_s: How long, in seconds.
-            on_news: Gets the job whenever its progress is seen to have increased meanwhile.
-        """
-
-    async def cancel(self, job_id: str) -> Job | None:
-        """Ask for the end of the job; return it as it is then, None if there is none.
-
-        It ends as cancelled only if its handler has begun no effect; else it runs to its end.
-        """
-
-    async def heartbeat(self, job_id: str, owner: str, facts: State) -> Job | None:
-        """Report that the runner `owner` is still at work, with what is new of `status`, `done` and `total`.
-
-        Called by `run_job`, in the process that runs the job.
-
-        Returns:
-            The job, whose `is_cancelled` says whether its end was asked for; None if it is no longer this runner's.
-        """
-
-    async def result(self, job_id: str) -> Mapping[str, Any] | None:
-        """Return the answer of a job that has ended, as `failsoft.jobs.answers` stores it; None without one."""
-
-    def warm_up(self) -> None:
-        """Prepare for the first job, in the background; called when the server starts."""
-
-    async def close(self) -> None:
-        """End or leave what runs in this process; jobs that have not ended are given back."""
 
 
 class JobBook:
@@ -265,40 +217,65 @@ class JobBook:
                 del self._waiting[job_id]
 
 
-class StoredEngine:
-    """The part of an engine that is in the store, whatever brings jobs to their runners; a base of engines.
+class Engine:
+    """What runs jobs. Every method is called on the event loop of a server; jobs are named by their ids.
+
+    This class is the part that is in the store, whatever brings jobs to their runners: all that a process needs which
+    only runs them. Engines of servers are its subclasses.
 
     Args:
         book: The records.
+
+    Raises:
+        STATE_UNAVAILABLE: By every method: the store does not answer, or takes no writes for now.
+        UNAVAILABLE: By `start`: the engine cannot be reached. The record stays, and the job is started later.
     """
 
     def __init__(self, book: JobBook) -> None:
         self.book = book
 
-    def warm_up(self) -> None:
-        """See `Engine`."""
-
     async def start(self, job_id: str) -> None:
-        """Leave the start to the servers: a process that only runs jobs has this engine."""
+        """Have the job run in some process, now or when one is free; return as soon as that is arranged.
+
+        Starting a job that runs already, or has ended, does nothing. Here the servers do it.
+        """
 
     async def attach(self, job_id: str, wait_s: float, on_news: OnNews | None = None) -> Job | None:
-        """See `Engine`."""
+        """Wait until the job has ended, at most so many seconds; return it as it is then, None if there is none.
+
+        Args:
+            job_id: The job.
+            wait_s: How long, in seconds.
+            on_news: Gets the job whenever its progress is seen to have increased meanwhile.
+        """
         return await self.book.wait(job_id, wait_s, on_news)
 
     async def cancel(self, job_id: str) -> Job | None:
-        """See `Engine`."""
+        """Ask for the end of the job; return it as it is then, None if there is none.
+
+        It ends as cancelled only if its handler has begun no effect; else it runs to its end.
+        """
         return await self.book.cancel(job_id)
 
     async def heartbeat(self, job_id: str, owner: str, facts: State) -> Job | None:
-        """See `Engine`."""
+        """Report that the runner `owner` is still at work, with what is new of `status`, `done` and `total`.
+
+        Called by `run_job`, in the process that runs the job.
+
+        Returns:
+            The job, whose `is_cancelled` says whether its end was asked for; None if it is no longer this runner's.
+        """
         return await self.book.tell(job_id, owner, facts)
 
     async def result(self, job_id: str) -> Mapping[str, Any] | None:
-        """See `Engine`."""
+        """Return the answer of a job that has ended, as `failsoft.jobs.answers` stores it; None without one."""
         return await self.book.result(job_id)
 
+    def warm_up(self) -> None:
+        """Prepare for the first job, in the background; called when the server starts."""
+
     async def close(self) -> None:
-        """See `Engine`."""
+        """End or leave what runs in this process; jobs that have not ended are given back."""
 
 
 def _job(state: State | None) -> Job | None:

@@ -10,12 +10,12 @@ from typing import Any
 from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.errors import ToolError
 from failsoft.framework.safe.author_reports import logger
-from failsoft.jobs.engine import JobBook, StoredEngine
+from failsoft.jobs.engine import Engine, JobBook
 from failsoft.jobs.run import run_job
 from failsoft.recovery.idempotency.ledger import new_owner
 
 
-class InProcess(StoredEngine):
+class InProcess(Engine):
     """Implements `Engine` in the process of the server, on its event loop.
 
     Args:

@@ -22,7 +22,7 @@ from failsoft.framework.clock import loop_time
 from failsoft.framework.errors import ToolError
 from failsoft.framework.safe.author_reports import logger, tell
 from failsoft.jobs.child import LOOK, packed, run_one
-from failsoft.jobs.engine import JobBook, StoredEngine
+from failsoft.jobs.engine import Engine, JobBook
 from failsoft.jobs.processes.fork_server import ForkServer, Worker
 from failsoft.jobs.processes.pool import Processes, converse
 from failsoft.jobs.record import LEASE_S, Job, tag_of
@@ -44,7 +44,7 @@ class _Held(NamedTuple):
     owner: str
 
 
-class LocalProcesses(StoredEngine):
+class LocalProcesses(Engine):
     """Implements `Engine` with a pool of processes.
 
     Args:

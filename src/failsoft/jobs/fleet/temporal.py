@@ -26,7 +26,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.clock import loop_time
 from failsoft.framework.errors import ToolError, Unavailable
-from failsoft.jobs.engine import Engine, JobBook, OnNews, StoredEngine
+from failsoft.jobs.engine import Engine, JobBook, OnNews
 from failsoft.jobs.record import LEASE_S, OPEN_S, Job
 
 ACTIVITY: Final = "failsoft.run_job"
@@ -58,7 +58,7 @@ class JobWorkflow:
         return left
 
 
-class TemporalEngine(StoredEngine):
+class TemporalEngine(Engine):
     """Implements `Engine` for servers, with Temporal; `work` is the other side, in a worker.
 
     Args:

@@ -1,4 +1,7 @@
-"""`run_job`: runs one job in this process, from its record to its answer; every engine ends up here."""
+"""`run_job`: runs one job in this process, from its record to its answer; every engine ends up here.
+
+`InProcess` is the engine that is no more than that: for stores in memory, and toolsets that no other process can make.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from failsoft.framework.answer.response import ToolResponse
@@ -25,6 +29,7 @@ from failsoft.framework.text import bounded
 from failsoft.jobs.answers import stored
 from failsoft.jobs.engine import Engine, JobBook
 from failsoft.jobs.record import Job, JobState
+from failsoft.recovery.idempotency.ledger import new_owner
 
 HEARTBEAT_S: Final = 1.0
 """How often a runner reports, in seconds: a cancellation by another process is seen within that time."""
@@ -252,3 +257,46 @@ def _meta_of(job: Job, bound: BoundOperation) -> dict[str, Any]:
     if bound.read_only or bound.chain.recovery.derives_keys:
         return {}
     return {META_KEY: f"job-{job.id}"}
+
+
+class InProcess(Engine):
+    """Implements `Engine` in the process of the server, on its event loop.
+
+    Args:
+        book: The records.
+        toolbox: The tools of the server.
+    """
+
+    def __init__(self, book: JobBook, toolbox: Toolbox) -> None:
+        super().__init__(book)
+        self._toolbox = toolbox
+        self._tasks: dict[str, asyncio.Task[Any]] = {}
+
+    async def start(self, job_id: str) -> None:
+        """See `Engine`."""
+        if job_id in self._tasks:
+            return
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(
+            run_job(self.book, self, self._toolbox, job_id, new_owner()), context=contextvars.Context()
+        )
+        self._tasks[job_id] = task
+        task.add_done_callback(partial(self._over, job_id))
+
+    async def close(self) -> None:
+        """See `Engine`."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def _over(self, job_id: str, task: asyncio.Task[Any]) -> None:
+        self._tasks.pop(job_id, None)
+        self.book.wake(job_id)
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        if isinstance(error, ToolError):  # the store is lost: the job is found again as an orphan
+            logger.error("A job could not be run ({}); it is started again", error.operator_hint)
+        else:
+            logger.opt(exception=error).error("A job could not be run; it is started again")

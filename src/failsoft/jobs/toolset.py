@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import importlib.util
 import sys
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -17,15 +19,20 @@ from failsoft.framework.call import CallContext
 from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.call.operation import operation
 from failsoft.framework.call.toolset import BaseTool
-from failsoft.framework.errors import JobNotFound, ToolError
+from failsoft.framework.errors import ConfigurationError, JobNotFound, ToolError
+from failsoft.framework.plugins import missing_extra
 from failsoft.framework.safe.author_reports import logger
+from failsoft.framework.setting_types import fleet_of
 from failsoft.jobs.answers import structured
 from failsoft.jobs.desk import JobDesk, handle
 from failsoft.jobs.engine import Engine, JobBook
-from failsoft.jobs.fleet.choice import check_fleet, fleet_engine
-from failsoft.jobs.here import InProcess
 from failsoft.jobs.record import Job, JobState
+from failsoft.jobs.run import InProcess
 
+if TYPE_CHECKING:
+    from failsoft.jobs.temporal import TemporalEngine
+
+FLEET_URL = "FAILSOFT_FLEET_URL"
 _WAIT_AT_MOST_S = 60.0
 _CANCEL_S = 1.0
 _ASKED_AT_MOST = 10_000
@@ -54,7 +61,7 @@ class Jobs(BaseTool):
         self._asked: OrderedDict[str, tuple[str, int]] = OrderedDict()
         """By job, what it was like when it was last asked for, and how often that was answered."""
         if self.runtime.settings.fleet_url is not None:
-            check_fleet(self.book)
+            _check_fleet(self.book)
 
     @property
     def desk(self) -> JobDesk:
@@ -71,7 +78,7 @@ class Jobs(BaseTool):
 
     def _engine(self, book: JobBook) -> Engine:
         url = self.runtime.settings.fleet_url
-        return self.runner() if url is None else fleet_engine(url, book, self.toolbox_of_server)
+        return self.runner() if url is None else _fleet_engine(url, book, self.toolbox_of_server)
 
     def runner(self) -> Engine:
         """Return what runs jobs here: processes that reach the store and can make the toolsets, else this one."""
@@ -201,3 +208,34 @@ def jobs_of(tools: Sequence[BaseTool]) -> Jobs | None:
 
 def _not_found() -> JobNotFound:
     return JobNotFound(next_step={"tool": "list_jobs", "arguments": {}})
+
+
+def _check_fleet(book: JobBook) -> None:
+    """Check what can be checked of a fleet before its engine is reached.
+
+    Raises:
+        CONFIG_ERROR: The extra is not installed, or the records are in the memory of this process.
+    """
+    if book.is_local:
+        raise ConfigurationError(
+            issue=f"{FLEET_URL} needs a state store that servers and workers share",
+            resolution="set FAILSOFT_STATE_URL, to redis://... for workers on other machines",
+        )
+    if importlib.util.find_spec("temporalio") is None:
+        raise missing_extra(extra="temporal", what=FLEET_URL, package="temporalio")
+
+
+def _fleet_engine(url: str, book: JobBook, toolbox: Toolbox) -> TemporalEngine:
+    """Return the engine at an address; nothing is connected yet.
+
+    Args:
+        url: `temporal://HOST:PORT/NAMESPACE`.
+        book: The records of the jobs of a server.
+        toolbox: Its tools.
+    """
+    from failsoft.jobs.temporal import TemporalEngine  # noqa: PLC0415 - an extra, and 0.3 s
+
+    server, namespace = fleet_of(url)
+    scope = book.records.scope
+    queue = f"failsoft-{scope.partition('/')[0]}-{hashlib.sha256(scope.encode()).hexdigest()[:8]}"
+    return TemporalEngine(book, toolbox, server=server, namespace=namespace, queue=queue)

@@ -8,14 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from failsoft.framework.errors import ConfigurationError
-from failsoft.jobs.fleet.choice import SETTING
-from failsoft.jobs.toolset import jobs_of
+from failsoft.jobs.toolset import FLEET_URL, jobs_of
 from failsoft.server.assembly import Assembly, assemble
 from failsoft.server.signals import signals_handled
 from failsoft.server.sources import Tools
 
 if TYPE_CHECKING:
-    from failsoft.jobs.fleet.temporal import TemporalEngine
+    from failsoft.jobs.temporal import TemporalEngine
 
 _IN_THIS_PROCESS = 100
 """How many jobs run at once where the worker has no processes for them: they wait rather than compute."""
@@ -39,8 +38,8 @@ def run_worker(tools: Tools, *, name: str | None = None, on_ready: Callable[[str
     """
     assembly = assemble(tools, name=name)
     if assembly.settings.fleet_url is None:
-        issue = f"a worker gets its jobs from the engine of {SETTING}, which is not set"
-        raise ConfigurationError(issue=issue, resolution=f"set {SETTING}=temporal://HOST:PORT/NAMESPACE")
+        issue = f"a worker gets its jobs from the engine of {FLEET_URL}, which is not set"
+        raise ConfigurationError(issue=issue, resolution=f"set {FLEET_URL}=temporal://HOST:PORT/NAMESPACE")
     if jobs_of(assembly.tools) is None:
         raise ConfigurationError(issue="no operation of these tools declares job", resolution="@operation(job=True)")
     asyncio.run(_work(assembly, on_ready or (lambda _: None)))

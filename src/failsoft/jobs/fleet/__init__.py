@@ -1,1 +1,0 @@
-"""Jobs in worker processes on any machine, brought to them by Temporal."""

@@ -26,7 +26,8 @@ board.numbers.new("mcp_tool_errors_total", ("shop", "pay", "outage", "UNAVAILABL
 board.numbers.new("mcp_tool_inflight", ("shop", "pay"))[0] = 2
 board.gauges.append(lambda: [("mcp_connections", (), 5.0)])
 board.note_call({"code": "UNAVAILABLE", "worker": sys.argv[2]})
-board.beat(phase="ready", running="shop.pay")
+board.beat(phase="ready")
+board.note_running("shop.pay")
 print("there", flush=True)
 input()
 """

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from failsoft import BaseTool, RecoveryManager, Retry, ToolError, operation
-from tests.doors import STOP_REASONS, categories_module as categories
+from tests.doors import StopReason, categories_module as categories
 from tests.framework.recording import quiet_runtime
 
 CATEGORIES: list[type[ToolError]] = [
@@ -68,7 +68,7 @@ def test_every_failure_says_its_effect_and_why_it_was_not_run_again(name: str, e
             "not_transient" if category.retry != "after_delay" else "attempts" if may_repeat else "effect_possible"
         )
         assert error.stop_reason == ("circuit_open" if category.category == "circuit_open" else expected)
-        assert error.stop_reason in STOP_REASONS
+        assert error.stop_reason in get_args(StopReason)
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,13 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from failsoft.adapters.foreign import ForeignTool, ForeignTools, Question
-from failsoft.adapters.results import METADATA_KEY, failure_result, recovery_meta, widened
+from failsoft.adapters.results import failure_result, recovery_meta, widened
 from failsoft.adapters.server_log import ServerLog
 from failsoft.client.faults import from_raised
 from failsoft.client.known_texts import class_of
 from failsoft.client.reports import quoted
 from failsoft.framework.answer.formats import find_format
-from failsoft.framework.answer.response import ToolResponse
+from failsoft.framework.answer.response import METADATA_KEY, ToolResponse
 from failsoft.framework.arguments.signature import read_parameters
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call

@@ -16,9 +16,6 @@ from failsoft.framework.arguments.schemas import inline_root
 from failsoft.framework.safe.json_safe import json_safe
 from failsoft.server.protocol.wire import call_tool_result
 
-METADATA_KEY = "dev.failsoft/metadata"
-"""Key of recovery and warnings in the `_meta` of a success; other successes are unchanged."""
-
 _STAYS_AT_THE_ROOT = frozenset({"$defs", "$id", "$schema", "definitions", "description", "title", "type"})
 
 R = TypeVar("R")

@@ -13,6 +13,7 @@ from mcp_types import TextContent
 from failsoft.client.known_texts import class_of, class_of_code
 from failsoft.client.reports import categorize, json_in, quoted, reported
 from failsoft.framework.answer.failure import EFFECTS, SAID_AGAIN
+from failsoft.framework.answer.response import ERROR_KEY
 from failsoft.framework.answer.result import object_in, reported_failure
 from failsoft.framework.errors import ToolError, UpstreamError, catalogue, categories
 from failsoft.framework.errors.violations import Reason, Violation
@@ -23,7 +24,6 @@ from failsoft.framework.safe.redaction import redact
 from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import bounded
 
-ERROR_KEY = "dev.failsoft/error"
 _OWN_KEYS = "dev.failsoft/"
 
 _CATEGORIES: dict[str, type[ToolError]] = {

@@ -16,12 +16,12 @@ from failsoft.client.answers import data_in, failure_in, read_answer, stop_reaso
 from failsoft.client.faults import all_pages, endless_list, fault_from, is_closed, not_connected
 from failsoft.client.questions import OnQuestion, answering
 from failsoft.client.targets import name_of, transport_to
+from failsoft.framework.call import META_KEY
 from failsoft.framework.call.rerun import Facts, why_not_rerun
 from failsoft.framework.call.time_limits import BUDGET_KEY, current_budget, running_call
 from failsoft.framework.errors import BadOutput, DeadlineExceeded, Timeout, ToolError
 from failsoft.framework.safe.author_reports import logger
 
-_KEY = "dev.failsoft/idempotency-key"
 _PAGES_AT_MOST = 1_000
 _LISTED_BYTES_AT_MOST = 16_000_000
 _RETRIED = frozenset({"attempts", "budget", "repeated"})
@@ -274,7 +274,7 @@ class Client:
 
 
 def _meta(key: str | None, until: float | None, runs_left: int) -> dict[str, Any]:
-    meta: dict[str, Any] = {} if key is None else {_KEY: key}
+    meta: dict[str, Any] = {} if key is None else {META_KEY: key}
     budget = current_budget()
     if until is not None:
         own = {"remaining_ms": max(0, int((until - time.monotonic()) * 1000)), "runs_left": runs_left}

@@ -76,16 +76,15 @@ class Board:
         head[_PID] = os.getpid()  # readers pass over a board without it
         return board
 
-    def beat(self, *, phase: str, running: str = "") -> None:
+    def beat(self, *, phase: str) -> None:
         """Tell that the event loop runs, and the gauges if those there are older than half a second.
 
         Args:
             phase: That of the server.
-            running: The operation that keeps the event loop from running, if there is one.
         """
         self.show_calls()
         with self._writing:
-            self._tell(phase=phase[:100], running=running[:300])
+            self._tell(phase=phase[:100], running="")
             self.parts.head[_BEAT] = now = time.monotonic_ns()
             if self.file is not None and now >= self._gauges_at:
                 self._gauges_at = now + _GAUGES_EVERY_NS

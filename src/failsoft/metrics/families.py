@@ -8,35 +8,23 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, chain
 from operator import add
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from failsoft._version import __version__
 from failsoft.metrics.board import LATE_S, Gauge, in_use
 from failsoft.metrics.definitions import BUILD_INFO, BY_NAME, DEFINITIONS, DURATION, LOOP_LAG, MetricDefinition
-from failsoft.metrics.values import Numbers, Row, Traced, added
+from failsoft.metrics.values import Row, Traced, added
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
     from prometheus_client.samples import Sample
 
+    from failsoft.metrics.recorder import PrometheusRecorder
+
 _PAUSE_AFTER = 100
 """Series and samples between two pauses; rendering them takes about a millisecond."""
 _MERGED: dict[str, Callable[[float, float], float]] = {"sum": add, "max": max, "min": min}
 Series: TypeAlias = dict[tuple[str, ...], Sequence[float]]
-
-
-class Source(Protocol):
-    """The part of a recorder that is read."""
-
-    numbers: Numbers
-
-    def gauges(self, *, shared: bool = False) -> list[Gauge]:
-        """Return the gauges of this process, or those that are the same in every process."""
-        ...
-
-    def exemplars(self) -> dict[tuple[str, ...], dict[int, Traced]]:
-        """Return calls of sampled traces, by labels and bucket of the histogram of durations."""
-        ...
 
 
 class Merged:
@@ -50,7 +38,7 @@ class Merged:
         pause_s: How long to pause after each 100 series and samples, in seconds.
     """
 
-    def __init__(self, sources: Sequence[Source], *, pause_s: float = 0.0) -> None:
+    def __init__(self, sources: Sequence[PrometheusRecorder], *, pause_s: float = 0.0) -> None:
         self._pause_s, self._done, self._sources = pause_s, 0, sources
         self._numbers = list({id(recorder.numbers): recorder.numbers for recorder in sources}.values())
         self._board = in_use()
@@ -126,7 +114,7 @@ def _zeros(item: MetricDefinition) -> Series:
 class FamilyCollector:
     """The families of one recorder for a registry, in the order of the definitions."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: PrometheusRecorder) -> None:
         self._source = source
 
     def collect(self) -> Iterable[Metric]:

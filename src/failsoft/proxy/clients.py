@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import mcp_types as types
 import pydantic_core
@@ -16,6 +16,7 @@ from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
+from failsoft.framework.call import ProgressReporter
 from failsoft.framework.safe.author_reports import logger
 
 _SILENCE_S = 3.0
@@ -27,8 +28,6 @@ _TASK_BYTES = 5_000
 _UNSUPPORTED = "The client of this proxy cannot be asked: it speaks another era of the protocol, or has no such feature"
 
 _OF_MANY = types.ClientCapabilities(elicitation=types.ElicitationCapability(form=types.FormElicitationCapability()))
-
-ProgressReporter: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
 class Latest:

@@ -16,9 +16,9 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ValidationError
 
 from failsoft.adapters.foreign import ForeignScope
-from failsoft.adapters.results import METADATA_KEY, recovery_meta
+from failsoft.adapters.results import recovery_meta
 from failsoft.client.faults import all_pages, fault_from, is_made_here
-from failsoft.framework.answer.response import ToolResponse
+from failsoft.framework.answer.response import METADATA_KEY, ToolResponse
 from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.call.call import Call

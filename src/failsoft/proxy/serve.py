@@ -23,8 +23,6 @@ from failsoft.server.lifecycle import Lifecycle
 from failsoft.server.sources import Tools
 from failsoft.server.telemetry import start_with
 
-_SHUTDOWN_LIMIT_S = 10.0
-
 
 @dataclass(frozen=True, slots=True)
 class ProxySource:
@@ -72,7 +70,7 @@ def assemble_proxy(
     for quoting in _QUOTING:
         logging.getLogger(quoting).setLevel(logging.CRITICAL)
     toolbox = LiveToolbox(made)
-    lifecycle = Lifecycle(made, shutdown_limit_s=_SHUTDOWN_LIMIT_S)
+    lifecycle = Lifecycle(made)
     settings = made[0].runtime.settings
     warn_of_misspelt_variables(made)
     protocol = ProxyProtocol(toolbox, made, lifecycle, settings)

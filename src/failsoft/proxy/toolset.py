@@ -15,13 +15,14 @@ from failsoft.adapters.foreign import ForeignTool, ForeignTools
 from failsoft.adapters.results import widened
 from failsoft.client.answers import Answer, failure_in, has_own_keys, read_answer, without_advice, without_own_keys
 from failsoft.client.faults import fault_from
+from failsoft.framework.call import ProgressReporter
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.time_limits import BUDGET_KEY, current_budget
 from failsoft.framework.errors import BadOutput, NextStep, ResultTooLarge, ToolError, Unsupported, UpstreamError
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.safe.author_reports import logger
-from failsoft.proxy.clients import Front, ProgressReporter
+from failsoft.proxy.clients import Front
 from failsoft.proxy.listing import ListedTool, ListReader, Overrides, ToolOverride
 from failsoft.proxy.questions import Questions
 from failsoft.proxy.targets import UpstreamTarget

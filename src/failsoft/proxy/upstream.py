@@ -20,10 +20,11 @@ from pydantic import TypeAdapter
 from failsoft.client.faults import FAULT_KEY, all_pages, is_closed, not_connected
 from failsoft.client.http import http_streams
 from failsoft.client.stdio import stdio_streams
+from failsoft.framework.call import ProgressReporter
 from failsoft.framework.errors import Unavailable
 from failsoft.framework.safe.author_reports import is_real_cancellation, logger
 from failsoft.framework.text import bounded
-from failsoft.proxy.clients import Front, Latest, ProgressReporter
+from failsoft.proxy.clients import Front, Latest
 from failsoft.proxy.questions import Questions
 from failsoft.proxy.targets import UpstreamTarget
 

@@ -19,7 +19,6 @@ from failsoft.framework.safe.tracebacks import author_place, original
 from failsoft.server.lifecycle import Lifecycle
 
 Outcome: TypeAlias = Literal["same", "different", "worked"]
-_SHUTDOWN_LIMIT_S = 10.0
 _OUTSIDE = "What the handler reads elsewhere (files, services, the time, random numbers) is as it is now."
 
 
@@ -101,7 +100,7 @@ async def run_again(capture: Capture, tools: Sequence[BaseTool], *, include_writ
         return Replayed("same", capture.before, capture.before, None, (told,))
     script = capture.script()
     scope = CallScope(principal=capture.principal, session_id=capture.session_id, toolbox=Toolbox(tools), script=script)
-    async with Lifecycle([bound.tool], shutdown_limit_s=_SHUTDOWN_LIMIT_S).running():
+    async with Lifecycle([bound.tool]).running():
         response = await bound.call(capture.arguments, scope)
     notes = tuple(_not_repeated(capture, bound, script))
     failure = response.error

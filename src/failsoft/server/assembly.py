@@ -35,7 +35,6 @@ from failsoft.server.protocol.tools import ToolProtocol
 from failsoft.server.risks import open_risks
 from failsoft.server.sources import Tools, as_tools, misspelt_variables, server_name
 
-_SHUTDOWN_LIMIT_S = 10.0
 _SHORT = 4
 """Minimum length of names to compare: `eu` and `us` are two dependencies."""
 
@@ -71,7 +70,7 @@ def assemble(
     for about, allows, remedy in open_risks(made):
         logger.warning("{}: {}; {}.", about, allows, remedy)
     THIRD_PARTIES.load()  # imports third-party packages now and not during the first failing call
-    lifecycle = Lifecycle(made, shutdown_limit_s=_SHUTDOWN_LIMIT_S)
+    lifecycle = Lifecycle(made)
     protocol = ToolProtocol(toolbox, lifecycle, settings)
     name = _named(made, server_name(given, name))
     version = version or _version_of(given)

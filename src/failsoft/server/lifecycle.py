@@ -53,7 +53,7 @@ class Lifecycle:
         shutdown_limit_s: How long one toolset may take to shut down, in seconds.
     """
 
-    def __init__(self, tools: Sequence[BaseTool], *, shutdown_limit_s: float) -> None:
+    def __init__(self, tools: Sequence[BaseTool], *, shutdown_limit_s: float = 10.0) -> None:
         self._tools = tuple(tools)
         self._shutdown_limit_s = shutdown_limit_s
         self._entries = 0

@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from failsoft import DocumentNotFound
-from tests.doors import STOP_REASONS, Facts, RunFacts, could_do_twice, effect_of_run, retry_of, why_not_rerun, worst
+from tests.doors import Facts, RunFacts, StopReason, could_do_twice, effect_of_run, retry_of, why_not_rerun, worst
 
 EFFECTS = ("none", "unknown", "applied")
 RETRIES = ("after_fix", "after_delay", "never")
@@ -50,7 +50,7 @@ def test_the_first_reason_against_another_run_for_every_combination_of_facts() -
         }
         reasons = [reason for reason, holds in against.items() if holds]
         assert why_not_rerun(facts) == (reasons[0] if reasons else None), facts
-        assert {*against} <= {*STOP_REASONS}
+        assert {*against} <= {*get_args(StopReason)}
 
 
 def test_a_caller_never_repeats_what_may_have_been_done_and_else_does_as_the_error_says() -> None:

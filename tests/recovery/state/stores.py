@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tests.doors import Backend, Changed, MemoryBackend, Records, RedisBackend, SqliteBackend, State
+from tests.doors import KEPT, Backend, Changed, MemoryBackend, Records, RedisBackend, SqliteBackend, State
 
 if TYPE_CHECKING:
     from tests.programs.redis import RunningRedis
 
-__all__ = ["KINDS", "Open", "add", "opened", "records_in"]
+__all__ = ["KINDS", "Open", "add", "looked_at", "opened", "records_in"]
 
 KINDS = ("memory", "sqlite", "redis")
 Open: TypeAlias = Callable[[], Backend]
@@ -22,6 +22,10 @@ Open: TypeAlias = Callable[[], Backend]
 def add(state: State | None, _now: float, amount: int, ttl_s: float) -> Changed:
     number = (0 if state is None else state["number"]) + amount
     return Changed({"number": number} if number else None, number, ttl_s)
+
+
+def looked_at(state: State | None, _now: float) -> Changed:
+    return Changed(KEPT, state)
 
 
 @contextmanager

@@ -11,7 +11,8 @@ import pytest
 
 from failsoft import BaseTool, Runtime, operation
 from failsoft.testing import InstantClock, fresh_runtime
-from tests.doors import Changed, Lifecycle, LocalState, State, forgotten, looked_at
+from tests.doors import Changed, Lifecycle, LocalState, State, forgotten
+from tests.recovery.state.stores import looked_at
 
 
 def add(state: State | None, _now: float, amount: int, ttl_s: float) -> Changed:

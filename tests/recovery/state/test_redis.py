@@ -18,10 +18,10 @@ from failsoft.events import Events, StoreEvent
 from failsoft.metrics import PrometheusRecorder, render
 from failsoft.recovery import CircuitBreaker, RateLimit, RetryBudget
 from failsoft.testing import CapturedEvents, fresh_runtime
-from tests.doors import SharedStore, StateStore, looked_at, open_state, withdraw
+from tests.doors import SharedStore, StateStore, open_state, withdraw
 from tests.programs.redis import RedisServer, RunningRedis
 from tests.recovery.protected import Protected, codes, protected
-from tests.recovery.state.stores import add
+from tests.recovery.state.stores import add, looked_at
 from tests.thorough import THOROUGH
 from tests.zygote import PYTHON
 

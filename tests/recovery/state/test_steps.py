@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from tests.doors import Account, Changed, Held, MemoryBackend, RedisBackend, Steps, Write, WriteRefused, looked_at
+from tests.doors import Account, Changed, Held, MemoryBackend, RedisBackend, Steps, Write, WriteRefused
 from tests.programs.redis import RedisServer, RunningRedis
-from tests.recovery.state.stores import KINDS, add, opened, records_in
+from tests.recovery.state.stores import KINDS, add, looked_at, opened, records_in
 from tests.recovery.state.test_redis_faults import opened as opened_till
 from tests.zygote import PYTHON
 

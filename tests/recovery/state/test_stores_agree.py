@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from tests.doors import Backend, Changed, MemoryBackend, Steps, StoreLost, UnreadableValue, Write, forgotten, looked_at
-from tests.recovery.state.stores import KINDS, Open, add, opened
+from tests.doors import Backend, Changed, MemoryBackend, Steps, StoreLost, UnreadableValue, Write, forgotten
+from tests.recovery.state.stores import KINDS, Open, add, looked_at, opened
 from tests.thorough import examples
 
 LIFE_S = 600.0

@@ -191,12 +191,7 @@ class _Reading:
             description=self._description(method, path),
             tags=tuple(_tags(self._node)),
             parameters=tuple(sorted(self._parameters, key=lambda item: not item.is_required)),
-            arguments=JsonSchemaArguments(
-                name,
-                {key: part for key, part in schema.items() if part or key == "properties"},
-                changes=changes,
-                slow_patterns="skip",
-            ),
+            arguments=JsonSchemaArguments(name, schema, changes=changes, slow_patterns="skip"),
             body=body,
             is_whole_body=is_whole_body,
             key_header=self._key_header,

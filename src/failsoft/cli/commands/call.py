@@ -36,8 +36,6 @@ from failsoft.server.sources import misspelt_variables, server_name
 if TYPE_CHECKING:
     from mcp import Client
 
-_SHUTDOWN_LIMIT_S = 10.0
-
 
 def _complete_operations(incomplete: str) -> list[str]:
     """Return the operations with this prefix, of the project's application or of the installed toolsets."""
@@ -211,7 +209,7 @@ async def _run(tools: Sequence[BaseTool], operation: str, arguments: Mapping[str
     if tool is None:
         return await tools[0].execute_with_error_handling(operation, arguments)
     tool.runtime.events.subscribe(_say_which_record, IdempotencyEvent)
-    async with Lifecycle([tool], shutdown_limit_s=_SHUTDOWN_LIMIT_S).running():
+    async with Lifecycle([tool]).running():
         bound, ask = tool.operations[operation], person_at_terminal()
         if any(getattr(one, "derive", None) for one in bound.strategies) and tool.runtime.state.records(tool).is_local:
             typer.echo("its derived key ends with this command; --keep keeps it, as `failsoft serve` does", err=True)

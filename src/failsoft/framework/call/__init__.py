@@ -220,7 +220,6 @@ class CallTold:
         failed_reference: The argument whose look-up found nothing.
         governance: Session, role and plan, once the toolset has determined them.
         audit_facts: The facts passed to `audit`.
-        sends_key: Whether the caller itself could send the idempotency key in `meta` again.
         consent: What a person who was asked has consented to; empty without a consent.
     """
 

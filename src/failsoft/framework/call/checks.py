@@ -303,9 +303,7 @@ def validate(joined: Sequence[Check] = ()) -> Step:
         try:
             arguments = bound.arguments
             aliases = arguments.aliases
-            if (
-                aliases
-            ):  # sent by an alias, an argument gets its own name, so that the rest of the call knows that alone
+            if aliases:  # an argument that was sent by an alias gets its own name, which the rest of the call knows
                 call.params = under_own_names(call.params, aliases)
             try:
                 if arguments.validate_beside is None:

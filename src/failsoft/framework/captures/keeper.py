@@ -268,6 +268,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_writer.forget)
 
 
-def finish_captures(within_s: float = _AT_EXIT_S) -> None:
-    """Wait until the captures of this process are written, for this many seconds at most."""
-    _writer.finish(within_s)
+def finish_captures() -> None:
+    """Wait until the captures of this process are written, for a few seconds at most."""
+    _writer.finish(_AT_EXIT_S)

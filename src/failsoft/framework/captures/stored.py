@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -126,17 +125,16 @@ class Capture(BaseModel):
         )
 
 
-def read_capture(error_id: str, folder: Path | None = None) -> Capture:
-    """Return the capture of a failed call.
+def read_capture(error_id: str) -> Capture:
+    """Return the capture of a failed call from the folder of this user.
 
     Args:
         error_id: The id of its failure.
-        folder: The folder of captures; by default that of this user.
 
     Raises:
         INVALID_PARAM: There is no capture that can be used; the message says why.
     """
-    folder = folder or captures_folder()
+    folder = captures_folder()
     if not is_error_id(error_id):
         raise InvalidParameter(message=f"'{bounded(error_id)}' is no error id: it has 16 hexadecimal digits.")
     try:

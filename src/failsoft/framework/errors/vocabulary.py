@@ -73,7 +73,6 @@ StopReason: TypeAlias = Literal[
 - `no_strategy`: no strategy handles errors of this kind.
 - `repeated`: the same call has failed the same way at least three times within ten minutes.
 """
-STOP_REASONS: tuple[str, ...] = get_args(StopReason)
 OF_A_CATEGORY = ("category", "retry", "actor", "http_status", "error_type", "numeric_code")
 """What an error has of its category, and one error may have of another."""
 

@@ -55,9 +55,6 @@ BY_NAME = coded(
 )
 """Name of the errno -> outcome; names, because the numbers differ between systems and not every system has them all."""
 
-BUGS = frozenset(["EBADF", "EFAULT", "ECHILD", "ENOTSOCK", "ECANCELED", "ENODATA", "ENOSTR"])
-"""Errnos that mean a mistake in the tool itself."""
-
 _BY_ERRNO = {number: found for name, found in BY_NAME.items() if (number := getattr(errno, name, None)) is not None}
 _BY_CLASS: dict[type[OSError], str] = {
     FileNotFoundError: "ENOENT",

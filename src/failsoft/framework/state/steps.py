@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from failsoft.framework.state.backend import (
-    KEPT,
     NOTHING,
     UNREADABLE,
     WRONG_SHAPE,
@@ -220,11 +219,6 @@ def _fault(error: Exception, value: Any) -> Exception:
 def forgotten(value: Any, _now: float) -> Changed:
     """Delete a key; the answer is whether there was one. A step."""
     return Changed(None, value is not None, 1.0)
-
-
-def looked_at(value: Any, _now: float) -> Changed:
-    """Change nothing; the answer is the value. A step."""
-    return Changed(KEPT, value)
 
 
 def _is_small(value: Any) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from failsoft.framework.clock import boot_id
 from failsoft.framework.errors import IdempotencyInProgress, ToolError
@@ -23,6 +23,7 @@ from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.state.backend import KEPT, Changed, State
 from failsoft.framework.state.records import Records
+from failsoft.recovery.idempotency.keys import KeyedHashes
 from failsoft.recovery.strategy import run_in_background, shielded
 
 _TRIES = 60
@@ -90,18 +91,6 @@ class Claimed(NamedTuple):
     owner: str = ""
 
 
-class ArgumentHashes(Protocol):
-    """The hashes of the arguments of a call."""
-
-    text: str
-
-    def is_same(self, stored: str) -> bool | None:
-        """Return whether stored hashes are of the same arguments; None if they have another key."""
-
-    def changed(self, stored: str) -> tuple[str, ...]:
-        """Return the names of the arguments that differ from those of stored hashes."""
-
-
 @dataclass(frozen=True, slots=True)
 class Claimant:
     """A call that claims a key.
@@ -116,7 +105,7 @@ class Claimant:
     """
 
     token: str
-    arguments: ArgumentHashes
+    arguments: KeyedHashes
     begins: Phase
     lease_s: float
     ttl_s: float

@@ -129,7 +129,7 @@ async def _difference(lane: Any, settings: Settings) -> str | None:
 
 
 async def _compared(lane: Any, settings: Settings) -> str | None:
-    lifecycle = Lifecycle((), shutdown_limit_s=1.0)
+    lifecycle = Lifecycle(())
     async with AsyncExitStack() as stack:
         ours = _Canned(lifecycle, settings).server("canned", version="1", instructions=None)
         theirs = _Canned(lifecycle, settings).server("canned", version="1", instructions=None)

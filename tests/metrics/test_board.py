@@ -236,7 +236,8 @@ def test_the_longest_texts_fit_on_a_board(tmp_path: Path) -> None:
     board.note_failing("reload", "\x00" * 500)
     for _ in range(25):
         board.note_end("exited")
-    board.beat(phase="\x00" * 500, running="\x00" * 500)
+    board.beat(phase="\x00" * 500)
+    board.note_running("\x00" * 500)
     [worker] = Boards(tmp_path).workers()
     assert (len(worker.phase), len(worker.running), len(worker.failing["reload"][1])) == (100, 300, 300)
 

@@ -141,7 +141,7 @@ HOMES = {
     "failsoft.proxy.targets": "UpstreamTarget, check_programs, from_command, from_file, from_url",
     "failsoft.recovery.idempotency.keys": "KeyedHashes, ids_of_key, is_record_of, key_id",
     "failsoft.recovery.idempotency.ledger": (
-        "SETTLED, Claimant, Claimed, KeyRecord, Phase, Report, Verdict, claim, is_dead, is_readable, new_owner, "
+        "SETTLED, Claimant, Claimed, KeyRecord, OwnerReport, Phase, Verdict, claim, is_dead, is_readable, new_owner, "
         "report as report_to_ledger"
     ),
     "failsoft.recovery.idempotency.outcomes": "read_outcome",

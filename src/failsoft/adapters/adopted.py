@@ -15,7 +15,7 @@ import pydantic_core
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
-from failsoft.adapters.foreign import ForeignTool, ForeignTools, Question
+from failsoft.adapters.foreign import ForeignTool, ForeignTools, ToolQuestion
 from failsoft.adapters.results import failure_result, recovery_meta, widened
 from failsoft.adapters.server_log import ServerLog
 from failsoft.client.faults import from_raised
@@ -153,7 +153,7 @@ class AdoptedTools(ForeignTools):
             self._log.failed(response.error, held)
             return self._made(failure_result(response))
         result: Any = response.data
-        if type(result) is Question:
+        if type(result) is ToolQuestion:
             return result.put()
         facts = recovery_meta(response)
         if facts is None:

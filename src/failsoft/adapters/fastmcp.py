@@ -33,7 +33,7 @@ from failsoft.adapters.adopted import (
     shown,
     soft_tools,
 )
-from failsoft.adapters.foreign import Question, is_run_of
+from failsoft.adapters.foreign import ToolQuestion, is_run_of
 from failsoft.adapters.identity import identity_of_this_process
 from failsoft.adapters.results import accepted
 from failsoft.adapters.server_log import ServerLog
@@ -172,14 +172,14 @@ async def _answer(
             error = raised
         else:
             is_whole = isinstance(result, ToolResult) and not isinstance(result, InputRequiredToolResult)
-            return accepted(result, adopted.output_schema) if is_whole else Question(result)
+            return accepted(result, adopted.output_schema) if is_whole else ToolQuestion(result)
         return _raised(error, call)  # out of the handler, whose exception would become the context
 
     request = getattr(context.fastmcp_context, "request_context", None)
     return await tools.answer(adopted.operation, given, request, run)
 
 
-class _SoftTool(FunctionTool):
+class _SoftFunctionTool(FunctionTool):
     """A tool whose function has `@failsoft.soft`: it answers as behind the middleware, unless that runs it."""
 
     @property
@@ -215,7 +215,7 @@ class _SoftTool(FunctionTool):
                 error = raised
             else:
                 is_question = isinstance(result, InputRequiredToolResult)
-                return Question(result) if is_question else accepted(result, adopted.output_schema)
+                return ToolQuestion(result) if is_question else accepted(result, adopted.output_schema)
             if isinstance(error, (FastMCPError, MCPError)):
                 return _raised(error, call)
             raise shown(error, "" if context.fastmcp._mask_error_details else str(error), call)  # noqa: SLF001 - a setting that FastMCP shows nowhere
@@ -226,7 +226,7 @@ class _SoftTool(FunctionTool):
 def soft_tool(declaration: SoftOperation, function: Callable[..., Any], **options: Any) -> FunctionTool:
     """Return the tool made of a function with `@soft`; the options are those of `FunctionTool.from_function`."""
     check_below_server(declaration)
-    tool = _SoftTool.from_function(function, **options)
+    tool = _SoftFunctionTool.from_function(function, **options)
     tool.annotations = annotated(tool.annotations, declaration)
     return tool
 
@@ -235,7 +235,7 @@ class _NotRouted(Exception):
     """FastMCP knows no such tool, though it lists or has listed one."""
 
 
-def _raised(error: FastMCPError | MCPError, call: Call) -> Question:
+def _raised(error: FastMCPError | MCPError, call: Call) -> ToolQuestion:
     """Return what an exception asks the client.
 
     Raises:
@@ -252,5 +252,5 @@ def _raised(error: FastMCPError | MCPError, call: Call) -> Question:
         wrapped = _WRAPPED.fullmatch(text)
         raised, text = cause, text if wrapped is None else wrapped["text"] or ""
     if isinstance(raised, MCPError) and asks_the_client(raised):
-        return Question(raised)
+        return ToolQuestion(raised)
     raise shown(raised, text, call)

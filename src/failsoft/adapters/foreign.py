@@ -36,7 +36,7 @@ _COMBINING = frozenset({"$ref", "allOf", "anyOf", "dependentSchemas", "else", "i
 
 Request: TypeAlias = ServerRequestContext[Any, Any]
 Run: TypeAlias = Callable[[dict[str, Any], Call], Awaitable[Any]]
-"""Takes the validated arguments and the call, and returns the tool's own result, whatever its type, or a `Question`."""
+"""Takes the validated arguments and the call; returns the tool's own result, whatever its type, or a `ToolQuestion`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class ForeignScope(CallScope):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ToolQuestion:
     """What a tool asks its client before it can answer. The call has no outcome yet, so a key does not store it.
 
     Args:
@@ -223,7 +223,7 @@ class _ForeignResult(Result):
         """Return whether this answers the call, and asks nothing."""
         if isinstance(value, Mapping):
             return bool(value.get("resultType", "complete") == "complete")
-        return type(value) is not Question
+        return type(value) is not ToolQuestion
 
     def kept(self, value: Any) -> Any:
         """Return the result as JSON."""

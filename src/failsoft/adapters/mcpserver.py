@@ -23,7 +23,7 @@ from failsoft.adapters.adopted import (
     shown,
     soft_tools,
 )
-from failsoft.adapters.foreign import Question, is_run_of
+from failsoft.adapters.foreign import ToolQuestion, is_run_of
 from failsoft.adapters.identity import identity_of_this_process
 from failsoft.adapters.results import accepted
 from failsoft.adapters.server_log import ServerLog
@@ -189,14 +189,14 @@ async def _answered(
             error = raised
         else:
             is_whole = isinstance(result, types.CallToolResult)
-            return accepted(result, adopted.output_schema) if is_whole else Question(result)
+            return accepted(result, adopted.output_schema) if is_whole else ToolQuestion(result)
         return _raised(error, call)  # out of the handler, whose exception would become the context
 
     request = None if context is None else context._request_context  # noqa: SLF001 - the property raises without one
     return tools.sent(await tools.answer(adopted.operation, arguments, request, run))
 
 
-def _raised(error: MCPError | ToolError, call: Call) -> Question:
+def _raised(error: MCPError | ToolError, call: Call) -> ToolQuestion:
     """Return what an exception asks the client.
 
     Raises:
@@ -204,7 +204,7 @@ def _raised(error: MCPError | ToolError, call: Call) -> Question:
     """
     if isinstance(error, MCPError):
         if asks_the_client(error):
-            return Question(error)
+            return ToolQuestion(error)
         raise shown(error, error.error.message, call)
     raised: BaseException = error
     for _ in range(_WRAPPED_AT_MOST):

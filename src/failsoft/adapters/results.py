@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 import mcp_types as types
 import pydantic_core
 
-from failsoft.client.answers import Answer, failure_in, has_own_keys, read_answer, without_own_keys
+from failsoft.client.answers import ToolAnswer, failure_in, has_own_keys, read_answer, without_own_keys
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.answer.result import with_null_for_nan
 from failsoft.framework.answer.wire import WireFormat
@@ -35,7 +35,7 @@ def accepted(result: R, declared: Mapping[str, Any] | None) -> R:
     is_told = (
         whole.is_error or whole.structured_content is None
     )  # otherwise reading the content costs a tenth of a call
-    answer = read_answer(whole) if is_told else Answer((), whole.structured_content, {}, is_error=False)
+    answer = read_answer(whole) if is_told else ToolAnswer((), whole.structured_content, {}, is_error=False)
     failure = failure_in(answer, declared=declared)
     if failure is not None:
         raise failure

@@ -43,7 +43,7 @@ _BETWEEN_SENTENCES = re.compile(r"(?<=[.!?])\s+")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ToolAnswer:
     """What a server answered to `tools/call`, whatever library read it.
 
     Args:
@@ -59,7 +59,7 @@ class Answer:
     is_error: bool
 
 
-def read_answer(result: Any) -> Answer:
+def read_answer(result: Any) -> ToolAnswer:
     """Return what a result says.
 
     Args:
@@ -74,7 +74,7 @@ def read_answer(result: Any) -> Answer:
         is_error = result.is_error
     listed = blocks if isinstance(blocks, (list, tuple)) else ()
     # Clients take 1 and "true" for it, too.
-    return Answer([*map(_block, listed)], structured, _mapping(meta), str(is_error).lower() in {"true", "1"})
+    return ToolAnswer([*map(_block, listed)], structured, _mapping(meta), str(is_error).lower() in {"true", "1"})
 
 
 def _block(block: Any) -> Any:
@@ -124,7 +124,7 @@ def data_in(result: Any, *, declared: Mapping[str, Any] | None = None) -> Any:
     return tree["result"] if _is_wrapped(tree, declared) else tree
 
 
-def failure_in(answer: Answer, *, declared: Mapping[str, Any] | None = None) -> ToolError | None:
+def failure_in(answer: ToolAnswer, *, declared: Mapping[str, Any] | None = None) -> ToolError | None:
     """Return the typed error of an answer that says that the call failed; None if it worked.
 
     Args:
@@ -147,7 +147,7 @@ def _is_wrapped(tree: Any, declared: Mapping[str, Any] | None) -> bool:
     return bool(declared and declared.get(_WRAPPED)) and isinstance(tree, Mapping) and tree.keys() == {"result"}
 
 
-def error_in(answer: Answer) -> ToolError:
+def error_in(answer: ToolAnswer) -> ToolError:
     """Return the typed error for a failed answer: the same class, code, retry advice and effect that the server knew.
 
     A code of failsoft's catalogue gives its class; a code that this process does not know gives its category with the
@@ -173,7 +173,7 @@ def has_own_keys(meta: Mapping[str, Any]) -> bool:
     return any(name.startswith(_OWN_KEYS) for name in meta)
 
 
-def stop_reason_of(answer: Answer) -> Any:
+def stop_reason_of(answer: ToolAnswer) -> Any:
     """Return why a server of failsoft did not run a failed call again; None if it does not say."""
     own = _mapping(answer.meta.get(ERROR_KEY))
     return own.get("stop_reason") or _body(_mapping(answer.structured)).get("stop_reason")
@@ -248,7 +248,7 @@ def _foreign(tree: Mapping[str, Any], body: Mapping[str, Any], text: str, also: 
     return error
 
 
-def _said(answer: Answer, text: str) -> tuple[str, Any]:
+def _said(answer: ToolAnswer, text: str) -> tuple[str, Any]:
     """Return all that a server says of a failure: its text, and structured content that says something else."""
     tree = answer.structured
     if not tree or tree == {"result": text} or json_in(text) == tree:
@@ -285,7 +285,7 @@ def _details(value: Any) -> dict[str, Any]:
     return {name: item for name, item in details.tree.items() if item is not None}
 
 
-def _text_of(answer: Answer) -> str:
+def _text_of(answer: ToolAnswer) -> str:
     """Return the texts of an answer: of its blocks, and of resources in them."""
     blocks = [_mapping(block) for block in answer.content]
     texts = [block.get("text") or _mapping(block.get("resource")).get("text") for block in blocks]

@@ -37,7 +37,7 @@ _PAUSE_S, _PAUSE_AT_MOST_S = 0.25, 4.0
 """How long no process is taken after one could not be started, in seconds: at first, and at most."""
 
 
-class _Held(NamedTuple):
+class _AtWork(NamedTuple):
     """A process with a job, and the token of the job's owner."""
 
     worker: Worker
@@ -70,7 +70,7 @@ class LocalProcesses(Engine):
         """Waiting jobs by the hash of their principal, the next principal to be served first."""
         self._known: set[str] = set()
         """Jobs that wait or run here."""
-        self._running: dict[str, _Held | None] = {}
+        self._running: dict[str, _AtWork | None] = {}
         self._beating: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closing = False
@@ -149,7 +149,7 @@ class LocalProcesses(Engine):
         if job is None or job.has_ended or bound is None:
             return False
         worker = await self._pool.take(self._threads)
-        held = self._running[job_id] = _Held(worker, new_owner(worker.pid))
+        held = self._running[job_id] = _AtWork(worker, new_owner(worker.pid))
         loop = asyncio.get_running_loop()
         limit_s = math.inf if bound.timeout_s is None else bound.timeout_s + _LATE_S
         late = loop.call_later(min(limit_s, _YEAR_S), self._kill, job_id, held)
@@ -172,7 +172,7 @@ class LocalProcesses(Engine):
         logger.bind(event="job_process_lost", **facts).warning("A process was lost with a job: {}", facts["how"])
         return True
 
-    def _kill(self, job_id: str, held: _Held) -> None:
+    def _kill(self, job_id: str, held: _AtWork) -> None:
         if self._running.get(job_id) is held:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(held.worker.pid, 9)

@@ -88,7 +88,7 @@ async def run_job(
         if job.deaths >= DEATHS_AT_MOST:
             return await _given_up(book, bound, job, owner)
         counted = bound if metrics is None else bound.under_name(metrics=metrics)
-        return await _Run(book, engine, toolbox, counted, job, owner, wake).run()
+        return await _JobRun(book, engine, toolbox, counted, job, owner, wake).run()
 
 
 async def _given_up(book: JobBook, bound: BoundOperation, job: Job, owner: str) -> Job | None:
@@ -99,7 +99,7 @@ async def _given_up(book: JobBook, bound: BoundOperation, job: Job, owner: str) 
     return await book.end(job, owner, JobState.FAILED, "", stored(response))
 
 
-class _Run:
+class _JobRun:
     """One run of a job by one runner."""
 
     def __init__(

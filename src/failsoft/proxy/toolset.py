@@ -13,7 +13,7 @@ from mcp.server.session import ServerSession
 
 from failsoft.adapters.foreign import ForeignTool, ForeignTools
 from failsoft.adapters.results import widened
-from failsoft.client.answers import Answer, failure_in, has_own_keys, read_answer, without_advice, without_own_keys
+from failsoft.client.answers import ToolAnswer, failure_in, has_own_keys, read_answer, without_advice, without_own_keys
 from failsoft.client.faults import fault_from
 from failsoft.framework.call import ProgressReporter
 from failsoft.framework.call.call import Call
@@ -221,7 +221,7 @@ class ProxyTools(ForeignTools):
                 return replace(step, tool=name) if is_safe or name == called else None
         return None
 
-    async def _check(self, listed: ListedTool, raw: Mapping[str, Any], answer: Answer) -> None:
+    async def _check(self, listed: ListedTool, raw: Mapping[str, Any], answer: ToolAnswer) -> None:
         """Refuse a result that no client could use."""
         if raw.get("resultType", "complete") != "complete":
             raise Unsupported(message="The server asks its user something, which this client cannot be asked.")

@@ -141,7 +141,7 @@ class PendingRequests:
             self._lifecycle.leave()
 
 
-class _Stream:
+class _SdkStream:
     """A stream of the SDK, as a context manager that closes it."""
 
     _inner: Any
@@ -159,7 +159,7 @@ class _Stream:
         await self.aclose()
 
 
-class TrackingReader(_Stream):
+class TrackingReader(_SdkStream):
     """Wraps the SDK's read stream; delays its end until pending requests have finished.
 
     At the end of the input the SDK cancels calls in flight, so that responses which are nearly ready would be lost.
@@ -202,7 +202,7 @@ class TrackingReader(_Stream):
         return item
 
 
-class TrackingWriter(_Stream):
+class TrackingWriter(_SdkStream):
     """Wraps the SDK's write stream; records responses."""
 
     def __init__(self, inner: Any, pending: PendingRequests) -> None:

@@ -16,8 +16,8 @@ from tests.doors import (
     Changed,
     Claimant,
     Claimed,
+    OwnerReport,
     Phase,
-    Report,
     Verdict,
     claim,
     forgotten,
@@ -95,10 +95,10 @@ def happened(what: str, phase: str, state: Any) -> Changed:
     """Let one thing happen to a record; claims are of a handler as that which began it."""
     if what == "forget":
         return forgotten(state, 1.0)
-    if what in set(Report):
-        marks = MARKS if phase == Phase.EFFECT or what == Report.MARK else ""
+    if what in set(OwnerReport):
+        marks = MARKS if phase == Phase.EFFECT or what == OwnerReport.MARK else ""
         outcome = OUTCOME if what in set(SETTLED) else ""
-        return report_to_ledger(state, 1.0, claimant(), Report(what), marks, outcome)
+        return report_to_ledger(state, 1.0, claimant(), OwnerReport(what), marks, outcome)
     first, _, how = what.partition(" ")
     begins = Phase.RUNNING if phase == Phase.RUNNING else Phase.ACCEPTED
     token = "one" if how == "by the owner" else "two"
@@ -110,7 +110,7 @@ def happened(what: str, phase: str, state: Any) -> Changed:
 def test_the_table_has_a_row_for_everything_and_a_column_for_every_phase() -> None:
     claims = [f"{first} {how}" for first in ("claim", "repeatable") for how in CLAIMS]
     assert HEADER[1:] == [*PHASES]
-    assert [row[0] for row in ROWS] == [*claims, *Report, "forget"]
+    assert [row[0] for row in ROWS] == [*claims, *OwnerReport, "forget"]
     assert {word for cell in CELLS.values() for word in cell.split()[1:]} == {*Verdict, "run*", "yes", "no"}
 
 
@@ -129,8 +129,8 @@ def test_a_phase_is_followed_by_that_of_the_table(what: str, phase: str) -> None
     assert after is None or not changed.is_new(state) or changed.ttl_s == TTL_S
 
 
-@pytest.mark.parametrize(("said", "phase"), [*itertools.product(Report, Phase)])
-def test_who_does_not_own_a_key_changes_nothing_of_it(said: Report, phase: Phase) -> None:
+@pytest.mark.parametrize(("said", "phase"), [*itertools.product(OwnerReport, Phase)])
+def test_who_does_not_own_a_key_changes_nothing_of_it(said: OwnerReport, phase: Phase) -> None:
     state = state_in(phase)
     late = report_to_ledger(state, 1.0, claimant("two"), said, MARKS, "late")
     assert (late.answer, late.is_new(state)) == (False, False)
@@ -151,19 +151,19 @@ def test_a_claim_takes_the_record_over_with_its_effects_and_a_lease_of_its_own()
 
 
 def test_a_release_ends_the_lease_and_every_other_report_starts_it_again() -> None:
-    for said in (Report.RENEW, Report.MARK, Report.DONE, Report.RELEASE):
+    for said in (OwnerReport.RENEW, OwnerReport.MARK, OwnerReport.DONE, OwnerReport.RELEASE):
         state = report_to_ledger(state_in("effect"), 5.0, claimant(), said, MARKS, OUTCOME).state
-        assert (state["until"], state["end"]) == (5.0 if said == Report.RELEASE else 15.0, 65.0)
+        assert (state["until"], state["end"]) == (5.0 if said == OwnerReport.RELEASE else 15.0, 65.0)
 
 
-@pytest.mark.parametrize("said", [Report.RENEW, Report.RELEASE])
-def test_a_record_that_the_store_has_lost_is_made_again_with_its_marks(said: Report) -> None:
+@pytest.mark.parametrize("said", [OwnerReport.RENEW, OwnerReport.RELEASE])
+def test_a_record_that_the_store_has_lost_is_made_again_with_its_marks(said: OwnerReport) -> None:
     state = report_to_ledger(None, 5.0, claimant(), said, MARKS).state
     assert (state["phase"], state["effects"]) == (Phase.EFFECT, MARKS)
 
 
 def test_an_outcome_is_kept_with_the_marks_of_its_record() -> None:
-    state = report_to_ledger(state_in("effect"), 5.0, claimant(), Report.FAILED, "", OUTCOME).state
+    state = report_to_ledger(state_in("effect"), 5.0, claimant(), OwnerReport.FAILED, "", OUTCOME).state
     assert state == {**state_in("effect"), "phase": Phase.FAILED, "outcome": OUTCOME, "until": 15.0, "end": 65.0}
 
 
@@ -178,7 +178,7 @@ def test_a_phase_that_another_version_has_written_is_not_taken_for_an_unbegun_on
 def test_an_outcome_that_comes_after_its_lease_has_ended_is_kept() -> None:
     seen = claim(state_in("running"), 11.0, claimant("next", begins=Phase.RUNNING), False, "")
     assert seen.answer.verdict == Verdict.UNKNOWN
-    kept = report_to_ledger(state_in("running"), 12.0, claimant(), Report.DONE, "", "late")
+    kept = report_to_ledger(state_in("running"), 12.0, claimant(), OwnerReport.DONE, "", "late")
     assert kept.answer is True
     assert claim(kept.state, 13.0, claimant("third"), False, "").answer[:2] == (Verdict.SETTLED, "late")
 

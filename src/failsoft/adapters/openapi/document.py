@@ -39,7 +39,7 @@ _NOT_RESOLVED = frozenset({"tag:yaml.org,2002:merge", "tag:yaml.org,2002:value",
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ApiDocument:
     """A parsed document.
 
     Args:
@@ -96,7 +96,7 @@ def listed(node: Any) -> list[Any]:
     return node if isinstance(node, list) else []
 
 
-def read_document(source: str | Path | Mapping[str, Any]) -> Document:
+def read_document(source: str | Path | Mapping[str, Any]) -> ApiDocument:
     """Return the document of a file, of an http or https address, or as it was parsed already.
 
     Raises:
@@ -210,7 +210,7 @@ def _check_events(data: bytes, name: str) -> None:
             raise _refused(name, f"is too large, or nested in more than {_LEVELS_AT_MOST} levels")
 
 
-def _checked(tree: Any, base: str, name: str) -> Document:
+def _checked(tree: Any, base: str, name: str) -> ApiDocument:
     tree = tree if isinstance(tree, Mapping) else {}
     version = tree.get("openapi")
     if "swagger" in tree and version is None:
@@ -218,7 +218,7 @@ def _checked(tree: Any, base: str, name: str) -> Document:
         raise _refused(name, issue, "convert it to OpenAPI 3, for example with `npx swagger2openapi`")
     if not isinstance(version, str) or not _VERSION.fullmatch(version):
         raise _refused(name, "is no OpenAPI 3 document: its root has no `openapi: 3.x`")
-    return Document(tree, base)
+    return ApiDocument(tree, base)
 
 
 def _refused(name: str, issue: str, resolution: str = "") -> ConfigurationError:

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, Literal, TypeAlias
 
-from failsoft.adapters.openapi.document import Document, is_text, listed, mapping
+from failsoft.adapters.openapi.document import ApiDocument, is_text, listed, mapping
 from failsoft.adapters.openapi.names import identifier, unique
-from failsoft.adapters.openapi.records import READS, Api, ApiOperation, Parameter, Place, Scheme, Style
+from failsoft.adapters.openapi.records import READS, Api, ApiOperation, ApiParameter, Place, Scheme, Style
 from failsoft.adapters.openapi.schemas import Conversion, can_be_spread, reachable, text
 from failsoft.framework.arguments.json_schema import JsonSchemaArguments
 from failsoft.framework.errors import ConfigurationError
@@ -54,7 +54,7 @@ class UnusableError(Exception):
     """An operation cannot be offered, for this reason."""
 
 
-def read_api(document: Document, tags: Sequence[str] = ()) -> Api:
+def read_api(document: ApiDocument, tags: Sequence[str] = ()) -> Api:
     """Return what a document describes.
 
     Args:
@@ -84,7 +84,7 @@ def read_api(document: Document, tags: Sequence[str] = ()) -> Api:
             left_out.append((where, f"there are more than {_OPERATIONS_AT_MOST:,}; choose tags"))
             continue
         try:
-            operations.append(_Reading(document, schemes, item, node).operation(name, method, path))
+            operations.append(_OperationReading(document, schemes, item, node).operation(name, method, path))
         except (UnusableError, TypeError) as reason:
             left_out.append((where, bounded(str(reason))))
     if not operations:
@@ -107,7 +107,7 @@ def read_api(document: Document, tags: Sequence[str] = ()) -> Api:
 _Found: TypeAlias = "tuple[str, tuple[str, str], Mapping[str, Any], Mapping[str, Any]]"
 
 
-def _all_operations(document: Document) -> Iterator[_Found]:
+def _all_operations(document: ApiDocument) -> Iterator[_Found]:
     """Yield the name of each operation, its method and path, and the objects of path and operation."""
     taken: set[str] = set()
     for path, given in mapping(document.tree.get("paths"), sys.maxsize).items():
@@ -126,7 +126,7 @@ def _tags(node: Mapping[str, Any]) -> list[str]:
     return [tag for tag in listed(node.get("tags"))[:_TAGS_AT_MOST] if is_text(tag)]
 
 
-def _schemes(document: Document) -> dict[str, Scheme]:
+def _schemes(document: ApiDocument) -> dict[str, Scheme]:
     """Return the credentials by the names of the document; a bearer token where it names none."""
     found: dict[str, Scheme] = {}
     taken = {"base_url"}
@@ -149,15 +149,15 @@ def _schemes(document: Document) -> dict[str, Scheme]:
     return found or {"": Scheme("token", "bearer", "", "Sent as a bearer token; the document does not name one.")}
 
 
-class _Reading:
+class _OperationReading:
     """Reads one operation."""
 
     def __init__(
-        self, document: Document, schemes: Mapping[str, Scheme], item: Mapping[str, Any], node: Mapping[str, Any]
+        self, document: ApiDocument, schemes: Mapping[str, Scheme], item: Mapping[str, Any], node: Mapping[str, Any]
     ) -> None:
         self._document, self._schemes, self._item, self._node = document, schemes, item, node
         self._inputs = Conversion(document, "readOnly", _INPUT_PARTS)
-        self._parameters: list[Parameter] = []
+        self._parameters: list[ApiParameter] = []
         self._arguments: set[str] = set()
         self._key_header, self._needs_key = "", False
 
@@ -276,7 +276,7 @@ class _Reading:
             argument = unique(f"{argument.rstrip('_')}_{place}", self._arguments)
         self._arguments.add(argument)
         self._parameters.append(
-            Parameter(argument=argument, name=name, place=place, schema=schema, is_required=is_required, style=style)
+            ApiParameter(argument=argument, name=name, place=place, schema=schema, is_required=is_required, style=style)
         )
 
     def _read_body(self) -> tuple[Literal["none", "json", "form"], bool]:

@@ -15,7 +15,7 @@ Style: TypeAlias = Literal["plain", "comma", "space", "pipe", "spread", "indexed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
+class ApiParameter:
     """An argument of an operation, and where it is sent.
 
     Args:
@@ -63,7 +63,7 @@ class ApiOperation:
     path: str
     description: str
     tags: tuple[str, ...]
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[ApiParameter, ...]
     arguments: JsonSchemaArguments
     body: Literal["none", "json", "form"]
     is_whole_body: bool

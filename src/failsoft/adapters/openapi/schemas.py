@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from failsoft.adapters.openapi.document import Document, is_text, listed, mapping
+from failsoft.adapters.openapi.document import ApiDocument, is_text, listed, mapping
 from failsoft.framework.arguments.patterns import is_linear
 from failsoft.framework.arguments.schemas import subschemas
 from failsoft.framework.text import printable_lines
@@ -80,7 +80,7 @@ class Conversion:
         parts: The budget, in schemas.
     """
 
-    def __init__(self, document: Document, hidden: Literal["readOnly", "writeOnly"], parts: int) -> None:
+    def __init__(self, document: ApiDocument, hidden: Literal["readOnly", "writeOnly"], parts: int) -> None:
         self.defs: dict[str, Any] = {}
         self._document = document
         self._hidden = hidden

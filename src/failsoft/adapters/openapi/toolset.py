@@ -12,7 +12,7 @@ from failsoft.adapters.openapi.document import read_document
 from failsoft.adapters.openapi.http_api import Credential, HttpApi, indexed, joined, json_text
 from failsoft.adapters.openapi.names import identifier
 from failsoft.adapters.openapi.reader import read_api
-from failsoft.adapters.openapi.records import Api, ApiOperation, Parameter
+from failsoft.adapters.openapi.records import Api, ApiOperation, ApiParameter
 from failsoft.framework.answer.result import Result
 from failsoft.framework.arguments.signature import read_parameters
 from failsoft.framework.call.bound import BoundOperation, Toolbox
@@ -127,7 +127,7 @@ class OpenAPITools(BaseTool):
         )
 
 
-def _written(parameter: Parameter, value: Any) -> dict[str, Any]:
+def _written(parameter: ApiParameter, value: Any) -> dict[str, Any]:
     """Return an argument as the names and values that are sent for it."""
     if parameter.style in _SEPARATORS:
         return {parameter.name: joined(value, _SEPARATORS[parameter.style])}

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from failsoft.adapters.openapi.records import Api, ApiOperation, Parameter
+from failsoft.adapters.openapi.records import Api, ApiOperation, ApiParameter
 from failsoft.cli.openapi.layout import Group, Named, Source, Text, Union, docstring, flat, laid_out, literal
 from failsoft.cli.openapi.types import Types, annotated, limits
 
@@ -149,7 +149,7 @@ def _method(item: ApiOperation, types: Types, usual: Sequence[Sequence[str]]) ->
     )
 
 
-def _parameter(parameter: Parameter, item: ApiOperation, types: Types) -> Source:
+def _parameter(parameter: ApiParameter, item: ApiOperation, types: Types) -> Source:
     schema = parameter.schema
     base = types.annotation(schema, item.defs, f"{item.name}_{parameter.argument}", "Input")
     said = str(schema.get("description", "")).replace("\n", " ")
@@ -190,7 +190,7 @@ def _request(item: ApiOperation, usual: Sequence[Sequence[str]]) -> list[Source]
     return parts
 
 
-def _sent(parameter: Parameter) -> Source:
+def _sent(parameter: ApiParameter) -> Source:
     """Return the part of a dictionary for an argument."""
     value = parameter.argument
     if parameter.style == "spread":

@@ -13,7 +13,7 @@ from failsoft.framework.arguments.accepted import Accepted
 from failsoft.framework.arguments.faults import VIOLATIONS_AT_MOST, Explanation
 from failsoft.framework.arguments.schemas import ALLOWED_AT_MOST, Schema
 from failsoft.framework.arguments.values import FORMATS, matching
-from failsoft.framework.arguments.wording import ABSENT, INTEGER_BELOW, TOO_MUCH, Fault, Place, violation
+from failsoft.framework.arguments.wording import ABSENT, INTEGER_BELOW, TOO_MUCH, Misfit, Place, violation
 from failsoft.framework.errors.tool_error import ToolError
 from failsoft.framework.errors.violations import Reason, Violation
 from failsoft.framework.safe.secret_names import is_secret_name
@@ -81,7 +81,7 @@ def violations_from_pydantic(
         return [TOO_MUCH]
     accepted = schema if isinstance(schema, Accepted) else Accepted.by(schema or {})
     lines = error.errors(include_url=False)
-    faults: dict[tuple[Any, ...], Fault] = {}
+    faults: dict[tuple[Any, ...], Misfit] = {}
     if arguments is not ABSENT and accepted.schema:
         names = {line["loc"][0] if line["loc"] else "": None for line in lines}
         faults = Explanation(accepted).by_place(arguments, names)
@@ -96,10 +96,10 @@ def violations_from_pydantic(
 
 
 def _with_lines(
-    faults: Mapping[tuple[Any, ...], Fault], lines: Sequence[Any], arguments: Any, accepted: Accepted
+    faults: Mapping[tuple[Any, ...], Misfit], lines: Sequence[Any], arguments: Any, accepted: Accepted
 ) -> list[Violation]:
     """Return the faults that pydantic has found, too, and those that it alone has found."""
-    own = [_Line(line, arguments, accepted) for line in lines]
+    own = [_ErrorLine(line, arguments, accepted) for line in lines]
     said = {line.path for line in own if line.is_authors}
     kept = [
         path
@@ -109,7 +109,7 @@ def _with_lines(
     rest = [line for line in own if line.is_authors or not any(map(line.is_told_by, kept))]
     if said:  # the other branches of a union fail for other reasons
         rest = [line for line in rest if line.is_authors or line.union is None]
-    by_place: dict[tuple[Any, ...], _Line] = {}
+    by_place: dict[tuple[Any, ...], _ErrorLine] = {}
     for line in sorted(rest, key=lambda line: (not line.is_authors, line.reason == "type")):
         by_place.setdefault(line.path, line)
     order = dict.fromkeys(line.path for line in rest)
@@ -117,7 +117,7 @@ def _with_lines(
     return list(map(violation, told[:VIOLATIONS_AT_MOST]))
 
 
-class _Line:
+class _ErrorLine:
     """One line of a `ValidationError`."""
 
     __slots__ = ("_details", "is_authors", "is_name", "loc", "path", "place", "reason", "union")
@@ -156,12 +156,12 @@ class _Line:
         own = self.path if self.union is None else self.union
         return path[: len(own)] == own or own[: len(path)] == path
 
-    def fault(self) -> Fault:
+    def fault(self) -> Misfit:
         """Return the fault, with the author's own sentence where a check of the author's refused."""
         expected = self._expected()
         if self.is_name:
-            return Fault("value", self.place, said=f"this name is not accepted: expected {expected or 'another one'}")
-        return Fault(self.reason, self.place, expected, self._said())
+            return Misfit("value", self.place, said=f"this name is not accepted: expected {expected or 'another one'}")
+        return Misfit(self.reason, self.place, expected, self._said())
 
     def _expected(self) -> str:
         kind, text = self._details["type"], self._details["msg"]

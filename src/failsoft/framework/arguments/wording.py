@@ -89,7 +89,7 @@ class Place:
 
 
 @dataclass(slots=True)
-class Fault:
+class Misfit:
     """One fault, not yet in words.
 
     Args:
@@ -105,7 +105,7 @@ class Fault:
     said: str = ""
 
 
-def violation(fault: Fault) -> Violation:
+def violation(fault: Misfit) -> Violation:
     """Return the fault as data, its message bounded and without the value received."""
     reason, place, expected = fault.reason, fault.place, fault.expected
     path = place.path()

@@ -32,7 +32,7 @@ def is_error_id(text: str) -> bool:
     return _NAME.fullmatch(f"{text}.json") is not None
 
 
-class _Kept(NamedTuple):
+class _CaptureFacts(NamedTuple):
     """When a capture was written, in seconds since the epoch, and its size in bytes."""
 
     at: float
@@ -54,7 +54,7 @@ class CaptureFolder:
         self.count = count
         self._bytes_at_most, self._keep_s = bytes_at_most, keep_s
         self._lock = threading.Lock()
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, _CaptureFacts] = {}
         """The captures by name, the oldest first."""
 
     def write(self, error_id: str, content: bytes, *, is_last: bool = True) -> None:
@@ -69,7 +69,7 @@ class CaptureFolder:
             self._require_folder()
             name = f"{error_id}.json"
             self._put(name, content)
-            self._kept[name] = _Kept(time.time(), len(content))
+            self._kept[name] = _CaptureFacts(time.time(), len(content))
             if is_last or len(content) > _LARGE:
                 self._look()
                 self._remove_oldest(name)
@@ -124,7 +124,7 @@ class CaptureFolder:
         with suppress(FileNotFoundError):
             if _NAME.fullmatch(name):
                 facts = file.lstat()
-                self._kept[name] = _Kept(facts.st_mtime, facts.st_size)
+                self._kept[name] = _CaptureFacts(facts.st_mtime, facts.st_size)
             elif _UNFINISHED.fullmatch(name) and time.time() - file.lstat().st_mtime > _UNFINISHED_AT_MOST_S:
                 file.unlink()
 

@@ -55,7 +55,7 @@ class _Waiting:
 
 
 @dataclass(slots=True, eq=False)
-class _Line:
+class _Queue:
     """The steps that wait for one key, and the task that runs them."""
 
     waiting: list[_Waiting] = field(default_factory=list)
@@ -76,7 +76,7 @@ class Steps:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._lines: dict[str, _Line] = {}
+        self._lines: dict[str, _Queue] = {}
         self._known: OrderedDict[str, Held] = OrderedDict()
         self._knows_time = False
         """Whether the store has answered a read, and so told its time."""
@@ -104,14 +104,14 @@ class Steps:
             self._loop, self._lines = loop, {}
         line = self._lines.get(key)
         if line is None:
-            line = self._lines[key] = _Line()
+            line = self._lines[key] = _Queue()
         asked = _Waiting(step, arguments, account, may_grow, loop.create_future())
         line.waiting.append(asked)
         if line.task is None:
             line.task = loop.create_task(self._serve(self._lines, key, line))
         return await asked.answer
 
-    async def _serve(self, lines: dict[str, _Line], key: str, line: _Line) -> None:
+    async def _serve(self, lines: dict[str, _Queue], key: str, line: _Queue) -> None:
         try:
             while line.waiting:
                 batch, line.waiting = line.waiting, []

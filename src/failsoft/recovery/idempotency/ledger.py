@@ -49,7 +49,7 @@ SETTLED: Final = (Phase.DONE, Phase.FAILED, Phase.UNKNOWN)
 """Final until the record expires: no report changes them."""
 
 
-class Report(StrEnum):
+class OwnerReport(StrEnum):
     """What the owner of a record reports."""
 
     RENEW = "renew"
@@ -163,7 +163,9 @@ def claim(  # noqa: PLR0911 - one return a verdict
     return Changed(ours.record(now, effects), Claimed(Verdict.RUN, effects), ours.held_s)
 
 
-def report(state: State | None, now: float, ours: Claimant, said: Report, effects: str, outcome: str = "") -> Changed:
+def report(
+    state: State | None, now: float, ours: Claimant, said: OwnerReport, effects: str, outcome: str = ""
+) -> Changed:
     """Record what the owner reports; the answer is whether the key is still its own, and not settled. A step.
 
     A record that the store has lost meanwhile is made again of what its owner knows.
@@ -178,16 +180,16 @@ def report(state: State | None, now: float, ours: Claimant, said: Report, effect
     """
     if state is not None and (state["owner"] != ours.token or state["phase"] in SETTLED):
         return Changed(KEPT, answer=False)
-    if said == Report.WITHDRAW:
-        said = Report.RELEASE if state is not None and state["effects"] else Report.FREE
-    if said == Report.FREE:
+    if said == OwnerReport.WITHDRAW:
+        said = OwnerReport.RELEASE if state is not None and state["effects"] else OwnerReport.FREE
+    if said == OwnerReport.FREE:
         return Changed(None, answer=True)
     held = ours.record(now, effects)
-    if state is not None and said != Report.MARK:
+    if state is not None and said != OwnerReport.MARK:
         held.update(phase=state["phase"], effects=state["effects"])
-    if said == Report.RELEASE:
+    if said == OwnerReport.RELEASE:
         held["until"] = now
-    elif said not in {Report.RENEW, Report.MARK}:
+    elif said not in {OwnerReport.RENEW, OwnerReport.MARK}:
         held.update(phase=Phase(said), outcome=outcome, end=now + ours.ttl_s)
         return Changed(held, answer=True, ttl_s=ours.ttl_s)
     return Changed(held, answer=True, ttl_s=ours.held_s)
@@ -210,13 +212,13 @@ class KeyRecord:
         self._is_over = False
         self.effects: dict[str, Any] = json.loads(effects) if effects else {}
 
-    async def report(self, said: Report, outcome: str = "", effects: dict[str, Any] | None = None) -> bool:
+    async def report(self, said: OwnerReport, outcome: str = "", effects: dict[str, Any] | None = None) -> bool:
         """Report; return whether this call still owns the record. A renewal after the end of the call does nothing.
 
         Raises:
             STATE_UNAVAILABLE: The store does not answer.
         """
-        if said == Report.RENEW and self._is_over:  # it would make a record again that was just freed
+        if said == OwnerReport.RENEW and self._is_over:  # it would make a record again that was just freed
             return True
         marked = self.effects if effects is None else effects
         facts = (self._ours, said, json.dumps(marked) if marked else "", outcome)
@@ -228,7 +230,7 @@ class KeyRecord:
         marked = {**self.effects, name: json_safe(done)}
         is_done = bool(done)
         try:
-            is_ours = await shielded(self.report(Report.MARK, effects=marked))
+            is_ours = await shielded(self.report(OwnerReport.MARK, effects=marked))
         except ToolError:
             if not is_done:
                 raise
@@ -242,7 +244,7 @@ class KeyRecord:
         """See `CallRecord`."""
         self.effects = {marked: done for marked, done in self.effects.items() if marked != name}
 
-    async def keep(self, said: Report, outcome: str = "") -> None:
+    async def keep(self, said: OwnerReport, outcome: str = "") -> None:
         """Report the end despite cancellation; if the store is lost, retry in the background."""
         self._is_over = True
         try:
@@ -254,7 +256,7 @@ class KeyRecord:
             logger.error("The outcome of a keyed call could not be stored ({}): trying again", lost.operator_hint)
             run_in_background(self.keep_trying(said, outcome))
 
-    async def keep_trying(self, said: Report, outcome: str = "") -> None:
+    async def keep_trying(self, said: OwnerReport, outcome: str = "") -> None:
         """Report the end once the store is back."""
         pause_s = 0.1
         for _ in range(_TRIES):

@@ -22,7 +22,7 @@ from failsoft.framework.safe.json_safe import dumps, json_safe
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StoredOutcome:
     """The outcome of a call, read from its JSON text.
 
     Args:
@@ -89,7 +89,7 @@ def error_facts(error: ToolError) -> dict[str, Any]:
     }
 
 
-def read_outcome(text: str, result: Result) -> Outcome:
+def read_outcome(text: str, result: Result) -> StoredOutcome:
     """Return the outcome in a JSON text; a value of another schema than today's is converted.
 
     Raises:
@@ -99,8 +99,8 @@ def read_outcome(text: str, result: Result) -> Outcome:
     warnings, attempts, at = tuple(kept["warnings"]), int(kept["attempts"]), str(kept.get("at", ""))
     if "error" in kept:
         error = error_from(kept["error"], kept["effect"])
-        return Outcome(error=error, attempts=attempts, effect=kept["effect"], warnings=warnings, at=at)
-    return Outcome(
+        return StoredOutcome(error=error, attempts=attempts, effect=kept["effect"], warnings=warnings, at=at)
+    return StoredOutcome(
         value=_unpacked(kept["value"], result, is_unchanged=kept.get("schema") == result.digest),
         attempts=attempts,
         warnings=warnings,

@@ -44,8 +44,8 @@ from failsoft.recovery.idempotency.ledger import (
     Claimed,
     KeyRecord,
     Lease,
+    OwnerReport,
     Phase,
-    Report,
     Verdict,
     claim,
     is_dead,
@@ -149,7 +149,7 @@ class _KeyedCalls:
         while True:
             verdict, text, lease_s, owner = await self._claim(work, call, dead)
             if verdict == Verdict.RUN and not is_readable(text):
-                await self._record(work).report(Report.UNKNOWN)
+                await self._record(work).report(OwnerReport.UNKNOWN)
                 verdict = Verdict.UNKNOWN
             if verdict == Verdict.RUN:
                 return await self._run(work, call, proceed, text)
@@ -198,7 +198,7 @@ class _KeyedCalls:
             if not isinstance(lost.__cause__, WriteRefused):  # then an earlier call with this key may have been made
                 _mark_unknown(call)
             if _may_be_claimed(lost):
-                run_in_background(self._record(work).keep_trying(Report.WITHDRAW))
+                run_in_background(self._record(work).keep_trying(OwnerReport.WITHDRAW))
             raise
         return claimed
 
@@ -212,7 +212,7 @@ class _KeyedCalls:
                     return
                 verdict = Verdict.RUN
             if verdict == Verdict.RUN:
-                await self._record(work).keep(Report.WITHDRAW)
+                await self._record(work).keep(OwnerReport.WITHDRAW)
 
     def _record(self, work: _KeyedWork, effects: str = "") -> KeyRecord:
         return KeyRecord(self._records, work.key, work.ours, effects)
@@ -242,7 +242,7 @@ class _KeyedCalls:
         self._under_way[work.key] = (loop, ended)
         record = call.record = self._record(work, effects)
         self._leases.add(1)
-        lease = Lease(self._options.lease_s / 3, lambda: record.report(Report.RENEW))
+        lease = Lease(self._options.lease_s / 3, lambda: record.report(OwnerReport.RENEW))
         try:
             try:
                 value = await proceed(call)
@@ -250,9 +250,9 @@ class _KeyedCalls:
                 await self._failed(record, call, raised)
                 raise
             if call.bound.result.is_final(value):
-                await record.keep(Report.DONE, outcome_text(value, call))
+                await record.keep(OwnerReport.DONE, outcome_text(value, call))
             else:  # the call that answers the question has the same key
-                await record.keep(Report.FREE)
+                await record.keep(OwnerReport.FREE)
             return value
         finally:
             lease.end()
@@ -271,13 +271,13 @@ class _KeyedCalls:
         effect, outcome = call.effect_of(None if has_left else error), ""
         so_far = worst(effect, "unknown" if record.effects else None)
         if why_not_rerun(Facts(effect=so_far, is_repeatable=call.idempotent)) is None:
-            said = Report.FREE
+            said = OwnerReport.FREE
         elif record.effects and (has_left or effect == "none" or issubclass(type(error), UNDECIDED)):
-            said = Report.RELEASE  # the marks tell the next call which effects to check
+            said = OwnerReport.RELEASE  # the marks tell the next call which effects to check
         elif has_left:
-            said = Report.UNKNOWN
+            said = OwnerReport.UNKNOWN
         else:
-            said, outcome = Report.FAILED, error_text(error, effect, call)
+            said, outcome = OwnerReport.FAILED, error_text(error, effect, call)
         if is_over:
             run_in_background(record.keep(said, outcome))
         else:

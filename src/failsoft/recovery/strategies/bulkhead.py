@@ -95,7 +95,7 @@ def _held(compartment: Compartment, options: Bulkhead) -> Step:
     return step
 
 
-async def _waited(compartment: Compartment, wait_s: float, call: Call) -> Place | None:
+async def _waited(compartment: Compartment, wait_s: float, call: Call) -> Slot | None:
     remaining_s = call.remaining_s()
     # A little before the deadline: OVERLOADED says more than DEADLINE_EXCEEDED.
     limit_s = wait_s if remaining_s is None else min(wait_s, 0.9 * remaining_s)
@@ -103,7 +103,7 @@ async def _waited(compartment: Compartment, wait_s: float, call: Call) -> Place 
 
 
 @dataclass(eq=False, slots=True)
-class Place:
+class Slot:
     """A run that holds a slot, or waits for one, and what it needs: its event loop, and its thread if it has one."""
 
     loop: asyncio.AbstractEventLoop
@@ -134,8 +134,8 @@ class Compartment:
     def __init__(self, dependency: str) -> None:
         self._dependency = dependency
         self._limit = self._queue = 0
-        self._held: set[Place] = set()
-        self._waiting: dict[str | None, deque[Place]] = {}
+        self._held: set[Slot] = set()
+        self._waiting: dict[str | None, deque[Slot]] = {}
         """Waiters by principal, the next principal to be served first."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = threading.RLock()  # any allocation may collect an abandoned call, which then leaves
@@ -159,10 +159,10 @@ class Compartment:
         with self._lock:
             return {(self._dependency,): self.waiting}
 
-    def enter_now(self) -> Place | None:
+    def enter_now(self) -> Slot | None:
         """Acquire a slot without waiting; return None if none is free or others are waiting."""
         loop = asyncio.get_running_loop()
-        place = Place(loop)
+        place = Slot(loop)
         with self._lock:
             if loop is not self._loop:
                 self._loop = loop
@@ -172,11 +172,11 @@ class Compartment:
             self._held.add(place)
         return place
 
-    async def enter(self, wait_s: float, principal: str | None = None) -> Place | None:
+    async def enter(self, wait_s: float, principal: str | None = None) -> Slot | None:
         """Wait for a slot; return None if none was acquired in time."""
         loop = asyncio.get_running_loop()
         woken = loop.create_future()
-        place = Place(loop, principal, woken)
+        place = Slot(loop, principal, woken)
         with self._lock:
             if not self._make_room(principal):
                 return None
@@ -194,7 +194,7 @@ class Compartment:
         self.leave(place)
         return None
 
-    def leave(self, place: Place) -> None:
+    def leave(self, place: Slot) -> None:
         """Release a slot, or stop waiting for one."""
         with self._lock:
             self._held.discard(place)
@@ -202,7 +202,7 @@ class Compartment:
                 self._forget(place)
                 self._serve()
 
-    def leave_after(self, thread: Future[None], place: Place) -> None:
+    def leave_after(self, thread: Future[None], place: Slot) -> None:
         """Release a slot once the work has really ended: a thread cannot be stopped and may still be running."""
         place.thread = thread
 
@@ -232,7 +232,7 @@ class Compartment:
         _wake(newest)
         return True
 
-    def _forget(self, place: Place) -> None:
+    def _forget(self, place: Slot) -> None:
         places = self._waiting.get(place.principal)
         if places is not None and place in places:
             places.remove(place)
@@ -257,6 +257,6 @@ class Compartment:
             _wake(place)
 
 
-def _wake(place: Place) -> None:
+def _wake(place: Slot) -> None:
     with suppress(RuntimeError):  # the loop was closed meanwhile
         place.loop.call_soon_threadsafe(place.wake)

@@ -25,7 +25,7 @@ from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.errors import PreconditionFailed, ToolError
 from failsoft.framework.settings import Settings
 from failsoft.framework.state.store import StateStore
-from failsoft.server.protocol.seal import Expired, NotOurs, Seal, digest, new_once
+from failsoft.server.protocol.seal import Expired, NotOurs, Sealer, digest, new_once
 
 _ASKS = frozenset({"confirm", ASK_PERSON, f"recover:{ASK_PERSON}"})
 """The steps of a chain that ask."""
@@ -54,7 +54,7 @@ class Asking:
         *,
         asks_for_others: bool = False,
     ) -> None:
-        self.seal = Seal(state, settings)
+        self.seal = Sealer(state, settings)
         self.timeout_s = settings.ask_timeout_s
         self._toolbox = toolbox
         self._asks_for_others = asks_for_others

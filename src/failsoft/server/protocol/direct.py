@@ -19,7 +19,7 @@ _MEMBERS = {_CALL: frozenset({"name", "arguments", "_meta"}), _LIST: frozenset({
 _ACCEPTED_AT_MOST, _META_AT_MOST = 256, 1_000
 """How much of the metadata that the SDK has accepted is remembered, and the length of one in bytes."""
 
-Answer: TypeAlias = Callable[[ServerRequestContext[Any, Any], Mapping[str, Any]], Awaitable[dict[str, Any]] | None]
+Answering: TypeAlias = Callable[[ServerRequestContext[Any, Any], Mapping[str, Any]], Awaitable[dict[str, Any]] | None]
 """Returns the result of a call with these parameters, or None if it is not answered directly."""
 
 
@@ -35,7 +35,7 @@ class DirectAnswers:
         call: Answers the calls.
     """
 
-    def __init__(self, server: Server[Any], call: Answer) -> None:
+    def __init__(self, server: Server[Any], call: Answering) -> None:
         self._server = server
         self._call = call
         self._entries = {method: server.get_request_handler(method) for method in (_CALL, _LIST)}

@@ -38,7 +38,7 @@ class Expired(NotOurs):
         return self.args[0]  # type: ignore[no-any-return]  # raised with claims only
 
 
-class Seal:
+class Sealer:
     """Seals claims, bound to a principal, to this server's name and to a purpose.
 
     The keys are those of the settings, else one that is made once in the state store, where replicas share it.

@@ -9,7 +9,7 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.errors import Overloaded
 from failsoft.jobs.processes.fork_server import ForkServer
 from failsoft.jobs.processes.pool import OnReport, Processes, converse, described
-from failsoft.recovery.strategies.bulkhead import Compartment, Place
+from failsoft.recovery.strategies.bulkhead import Compartment, Slot
 from failsoft.tools.flux.failures import CobrapySolverError
 from failsoft.tools.flux.signatures import FluxSettings
 
@@ -85,7 +85,7 @@ class Workers:
         """End all workers, and wait until they have ended; another task would start them anew."""
         self._processes.close()
 
-    async def _wait(self, call: Call) -> Place:
+    async def _wait(self, call: Call) -> Slot:
         remaining_s = call.remaining_s()
         # A little before the deadline: OVERLOADED says more than DEADLINE_EXCEEDED.
         wait_s = _DAY_S if remaining_s is None else 0.9 * remaining_s

@@ -12,7 +12,7 @@ from typing import Any
 HOMES = {
     "failsoft.adapters.foreign": "ForeignScope, ForeignTool, ForeignTools",
     "failsoft.adapters.openapi.document": "read_document",
-    "failsoft.adapters.openapi.names": "identifier",
+    "failsoft.adapters.openapi.records": "identifier",
     "failsoft.adapters.openapi.reader": "read_api",
     "failsoft.cli": "asking as asking_module, main as command, screen as screen_module",
     "failsoft.cli.app": "application, known_commands, run",
@@ -69,7 +69,7 @@ HOMES = {
     "failsoft.framework.call.rerun": "Facts, RunFacts, could_do_twice, effect_of_run, retry_of, why_not_rerun, worst",
     "failsoft.framework.call.runtime": "default_runtime",
     "failsoft.framework.call.time_limits": "BUDGET_KEY, current_budget",
-    "failsoft.framework.clock": "new_id, utc_timestamp",
+    "failsoft.framework.clock": "OnceAMinute, new_id, utc_timestamp",
     "failsoft.framework.captures.folder": "CaptureFolder, captures_folder",
     "failsoft.framework.captures.stored": "read_capture",
     "failsoft.framework.captures.keeper": "finish_captures",
@@ -86,7 +86,6 @@ HOMES = {
     "failsoft.framework.logs.alerts": "AlertDispatcher, AlertSink, LogSink, WebhookSink",
     "failsoft.framework.logs.defects": "RepeatedDefects",
     "failsoft.framework.logs.log_writer": "LogWriter, may_wait",
-    "failsoft.framework.logs.once_a_minute": "OnceAMinute",
     "failsoft.framework.logs.logs": "log_events, log_recovery, log_store",
     "failsoft.framework.normalize": (
         "TABLES, THIRD_PARTIES, is_refused, normalize, system_errors as system_errors_module"

@@ -1,12 +1,14 @@
-"""Now, for the wire, on the clock of the event loop, and on one that does not jump; and new ids."""
+"""Now, for the wire, on the clock of the event loop, and on one that does not jump; new ids; once a minute."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import random
+import threading
 import time
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -68,3 +70,38 @@ if hasattr(os, "register_at_fork"):  # a child would go on with its parent's ids
 def new_id() -> str:
     """Return 16 hexadecimal digits that no other call has, in no other process either."""
     return f"{_random.getrandbits(64):016x}"
+
+
+_QUIET_S = 60.0
+_KINDS_AT_MOST = 1_000
+
+
+class OnceAMinute:
+    """Counts equal events, of which there may be thousands a second.
+
+    The first is due at once, the others together, with the next one after a minute.
+
+    Args:
+        clock: A monotonic clock, in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._counts: OrderedDict[Hashable, tuple[int, float]] = OrderedDict()
+
+    def due(self, kind: Hashable = None) -> int:
+        """Count an event, and return how many of its kind are to be logged now; 0 if it is not yet time.
+
+        Args:
+            kind: Events of other kinds are counted apart; the last 1,000 kinds are kept.
+        """
+        with self._lock:
+            count, told_at = self._counts.get(kind, (0, float("-inf")))
+            now = self._clock()
+            is_due = now - told_at >= _QUIET_S
+            self._counts[kind] = (0, now) if is_due else (count + 1, told_at)
+            self._counts.move_to_end(kind)
+            if len(self._counts) > _KINDS_AT_MOST:
+                self._counts.popitem(last=False)
+            return count + 1 if is_due else 0

@@ -12,8 +12,17 @@ from itertools import chain, islice
 from typing import Any, Literal, TypeAlias
 
 from failsoft.adapters.openapi.document import ApiDocument, is_text, listed, mapping
-from failsoft.adapters.openapi.names import identifier, unique
-from failsoft.adapters.openapi.records import READS, Api, ApiOperation, ApiParameter, Place, Scheme, Style
+from failsoft.adapters.openapi.records import (
+    READS,
+    Api,
+    ApiOperation,
+    ApiParameter,
+    Place,
+    Scheme,
+    Style,
+    identifier,
+    unique,
+)
 from failsoft.adapters.openapi.schemas import Conversion, can_be_spread, reachable, text
 from failsoft.framework.arguments.json_schema import JsonSchemaArguments
 from failsoft.framework.errors import ConfigurationError

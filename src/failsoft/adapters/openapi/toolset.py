@@ -10,9 +10,8 @@ from pydantic import Field, SecretStr, create_model
 
 from failsoft.adapters.openapi.document import read_document
 from failsoft.adapters.openapi.http_api import Credential, HttpApi, indexed, joined, json_text
-from failsoft.adapters.openapi.names import identifier
 from failsoft.adapters.openapi.reader import read_api
-from failsoft.adapters.openapi.records import Api, ApiOperation, ApiParameter
+from failsoft.adapters.openapi.records import Api, ApiOperation, ApiParameter, identifier
 from failsoft.framework.answer.result import Result
 from failsoft.framework.arguments.signature import read_parameters
 from failsoft.framework.call.bound import BoundOperation, Toolbox

@@ -22,10 +22,10 @@ from failsoft.cli.options import App, Root, Toolsets
 from failsoft.cli.reload import relay_and_reload, serve_and_reload
 from failsoft.cli.target import Target
 from failsoft.composition import install
+from failsoft.framework.clock import OnceAMinute
 from failsoft.framework.errors import BootstrapFailure, ConfigurationError, SelfAuditFailure, ToolError
 from failsoft.framework.logs.log_output import announce
 from failsoft.framework.logs.logs import configure_logging
-from failsoft.framework.logs.once_a_minute import OnceAMinute
 from failsoft.framework.text import bounded
 from failsoft.recovery.state.store import default_file
 from failsoft.server.sources import ToolSource, not_set_up

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from failsoft.adapters.openapi.names import unique
+from failsoft.adapters.openapi.records import unique
 from failsoft.cli.openapi.layout import Group, Named, Source, Text, Union, docstring, flat, laid_out, literal
 from failsoft.framework.arguments.schemas import subschemas
 

@@ -19,8 +19,8 @@ from failsoft.framework.captures.redacted import exact, redacted
 from failsoft.framework.captures.script import facts_of, type_name_of
 from failsoft.framework.captures.stored import VERSION, is_kept_variable
 from failsoft.framework.captures.trail import Trail, outermost
+from failsoft.framework.clock import OnceAMinute
 from failsoft.framework.files import protected_files
-from failsoft.framework.logs.once_a_minute import OnceAMinute
 from failsoft.framework.safe.author_reports import logger, tell
 from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.safe.secrets import redact_text

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from loguru import logger as loguru  # noqa: TID251 - becomes a guarded logger of its own
 
+from failsoft.framework.clock import OnceAMinute
 from failsoft.framework.errors import BadOutput
 from failsoft.framework.events import (
     CircuitEvent,
@@ -19,7 +20,6 @@ from failsoft.framework.events import (
     WorkerEvent,
 )
 from failsoft.framework.logs.defects import RepeatedDefects
-from failsoft.framework.logs.once_a_minute import OnceAMinute
 from failsoft.framework.safe.author_reports import (
     GuardedLogger,
     logger,

@@ -15,8 +15,8 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 
+from failsoft.framework.clock import OnceAMinute
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.logs.once_a_minute import OnceAMinute
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.setting_types import SHARED_HOLDER, holders_by_token
 from failsoft.framework.settings import Settings

@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from failsoft.framework.logs.once_a_minute import OnceAMinute
+from failsoft.framework.clock import OnceAMinute
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.text import bounded
 from failsoft.server.lifecycle import ADMITTED, Lifecycle

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mcp.server.auth.middleware.bearer_auth import RequireAuthMiddleware
@@ -11,18 +11,23 @@ from mcp.server.auth.settings import AuthSettings
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
+from failsoft.framework.call.toolset import BaseTool
+from failsoft.metrics import PrometheusRecorder, scrape
 from failsoft.server.assembly import Assembly, assemble
 from failsoft.server.http.access import authentication, chosen_verifier, transport_security
 from failsoft.server.http.admission import AdmissionMiddleware
-from failsoft.server.http.metrics_route import MetricsEndpoint
-from failsoft.server.http.probes import probe_routes
 from failsoft.server.http.seam import put_lane
+from failsoft.server.lifecycle import Lifecycle
 from failsoft.server.page.routes import page_routes
 from failsoft.server.sources import Tools
 
 MCP_PATH = "/mcp"
+_NEVER_STORED = {"cache-control": "no-store"}
 
 
 def asgi_app(
@@ -118,8 +123,8 @@ def _admission(assembly: Assembly, security: TransportSecuritySettings, *, has_t
 
 
 def _probes(assembly: Assembly, verifier: TokenVerifier | None, auth: AuthSettings | None) -> list[Route]:
-    metrics = Route("/metrics", _guarded(MetricsEndpoint(assembly.tools), verifier, auth))
-    return [metrics, *probe_routes(assembly.lifecycle)]
+    metrics = Route("/metrics", _guarded(_MetricsEndpoint(assembly.tools), verifier, auth))
+    return [metrics, *_probe_routes(assembly.lifecycle)]
 
 
 def _guarded(endpoint: Any, verifier: TokenVerifier | None, auth: AuthSettings | None) -> Any:
@@ -128,3 +133,46 @@ def _guarded(endpoint: Any, verifier: TokenVerifier | None, auth: AuthSettings |
 
 def _scopes(auth: AuthSettings | None) -> list[str]:
     return (auth.required_scopes or []) if auth is not None else []
+
+
+class _MetricsEndpoint:
+    """ASGI app of the route; merges the metrics of all runtimes.
+
+    With metrics switched off it responds with 404, so that the target shows as down.
+    """
+
+    def __init__(self, tools: Iterable[BaseTool]) -> None:
+        recorders = dict.fromkeys(tool.runtime.metrics for tool in tools)
+        self._recorders = [recorder for recorder in recorders if isinstance(recorder, PrometheusRecorder)]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one scrape."""
+        request = Request(scope, receive)
+        response: Response
+        if request.method not in {"GET", "HEAD"}:
+            response = PlainTextResponse("Method Not Allowed", 405, headers={"allow": "GET, HEAD"})
+        elif not self._recorders:
+            response = PlainTextResponse("Metrics are switched off", 404)
+        else:
+            content, content_type = await scrape(self._recorders, request.headers.get("accept"))
+            response = Response(content, headers={"content-type": content_type, "cache-control": "no-store"})
+        await response(scope, receive, send)
+
+
+def _probe_routes(lifecycle: Lifecycle) -> list[Route]:
+    """Return the two routes.
+
+    `/healthz` is 200 while the event loop runs. `/readyz` follows the server's lifespan: 503 before start-up has
+    finished, while the server drains, and after the SDK's session manager has failed, which ends the lifespan. Its body
+    names what is degraded, such as the audit log.
+    """
+
+    async def healthz(_request: Request) -> JSONResponse:
+        return JSONResponse({"status": "alive"}, headers=_NEVER_STORED)
+
+    async def readyz(_request: Request) -> JSONResponse:
+        status_code = 200 if lifecycle.is_ready else 503
+        degraded = {"degraded": lifecycle.degraded} if lifecycle.degraded else {}
+        return JSONResponse({"status": lifecycle.phase, **degraded}, status_code, headers=_NEVER_STORED)
+
+    return [Route("/healthz", healthz), Route("/readyz", readyz)]

@@ -15,8 +15,8 @@ from types import FrameType
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.run import invoke, observe
 from failsoft.framework.call.time_limits import current_call
+from failsoft.framework.clock import OnceAMinute
 from failsoft.framework.events import WorkerEvent
-from failsoft.framework.logs.once_a_minute import OnceAMinute
 from failsoft.framework.safe.author_reports import logger
 from failsoft.metrics.board import Board
 from failsoft.server.http.process.restarts import Silence

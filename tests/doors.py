@@ -170,7 +170,7 @@ HOMES = {
     "failsoft.server.http.process.heartbeat": "Heartbeat",
     "failsoft.server.http.process.process": "bound_socket, config_for, serving_beside",
     "failsoft.server.http.process.restarts": "Restarts, Silence, STABLE_S",
-    "failsoft.server.http.process.workers": "board_folder, keep_folder, serve_workers",
+    "failsoft.server.http.process.workers": "Supervisor, board_folder, keep_folder",
     "failsoft.server.lifecycle": "Lifecycle",
     "failsoft.server.page": "feed as feed_module",
     "failsoft.server.page.findings.evidence": "Evidence",

@@ -104,18 +104,12 @@ async def _serve_stdio(source: Callable[[], list[ProxyTools]], name: str | None,
     from failsoft.server.stdio import serve_stdio  # noqa: PLC0415 - with its transport only
 
     assembly = assemble_proxy(source, name=name)
-    settings = assembly.settings
-    start_with(assembly.lifecycle, settings)
+    start_with(assembly.lifecycle, assembly.settings)
     async with AsyncExitStack() as stack:
         if metrics_port is not None:
             await stack.enter_async_context(_probes(assembly, metrics_port))
         await stack.enter_async_context(assembly.server.lifespan(assembly.server))
-        await serve_stdio(
-            assembly.server,
-            assembly.lifecycle,
-            grace_s=settings.shutdown_grace_s,
-            max_line_bytes=settings.max_request_bytes,
-        )
+        await serve_stdio(assembly.server, assembly.lifecycle, assembly.settings)
 
 
 @asynccontextmanager
@@ -160,14 +154,5 @@ def run_http(
     from failsoft.server.http.process.process import AppFactory  # noqa: PLC0415 - a stdio server needs no web server
     from failsoft.server.http.process.serve import serve_http  # noqa: PLC0415 - a stdio server needs no web server
 
-    factory = AppFactory(
-        tools=source,
-        name=name,
-        instructions=None,
-        host=host,
-        allowed_hosts=None,
-        token_verifier=None,
-        auth=None,
-        assemble=assemble_proxy,
-    )
+    factory = AppFactory(tools=source, name=name, host=host, assemble=assemble_proxy)
     serve_http(factory, port=port, insecure=insecure, workers=workers, on_ready=on_ready)

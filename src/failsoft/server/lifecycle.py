@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -103,7 +103,8 @@ class Lifecycle:
                         self.phase = "stopped"
                         await self._end_detached()
                         await self._stop(self._tools)
-                        await self._close_states()
+                        for state in self._states():
+                            await self._ended(state.close(), "The state store")
 
     def enclosed_by(self, *blocks: Callable[[], AbstractContextManager[None]]) -> None:
         """Enter these once the toolsets have been started, and leave them when all calls have ended."""
@@ -141,24 +142,17 @@ class Lifecycle:
 
     async def _stop(self, tools: Sequence[BaseTool]) -> None:
         for tool in reversed(tools):
-            try:
-                with anyio.fail_after(self._shutdown_limit_s):
-                    await tool.stop()
-            except BaseException as error:
-                if is_real_cancellation(error):
-                    raise
-                logger.opt(exception=error).error("The toolset '{}' did not shut down cleanly", tool.name)
+            await self._ended(tool.stop(), f"The toolset '{tool.name}'")
 
-    async def _close_states(self) -> None:
-        """Close the state stores of the toolsets, each once."""
-        for state in self._states():
-            try:
-                with anyio.fail_after(self._shutdown_limit_s):
-                    await state.close()
-            except BaseException as error:
-                if is_real_cancellation(error):
-                    raise
-                logger.opt(exception=error).error("The state store did not close cleanly")
+    async def _ended(self, ending: Awaitable[None], what: str) -> None:
+        """Wait for the end of a part of the server, within the time limit; log that it has failed."""
+        try:
+            with anyio.fail_after(self._shutdown_limit_s):
+                await ending
+        except BaseException as error:
+            if is_real_cancellation(error):
+                raise
+            logger.opt(exception=error).error("{} did not shut down cleanly", what)
 
     def _states(self) -> list[StateStore]:
         return list({id(tool.runtime.state): tool.runtime.state for tool in self._tools}.values())

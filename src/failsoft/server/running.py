@@ -88,18 +88,8 @@ def _serve_stdio(tools: Tools, name: str | None, version: str | None, instructio
     from failsoft.server.stdio import serve_stdio  # noqa: PLC0415 - with its transport only
 
     assembly = assemble(tools, name=name, version=version, instructions=instructions)
-    settings = assembly.settings
-    start_with(assembly.lifecycle, settings)
-
-    async def run() -> None:
-        await serve_stdio(
-            assembly.server,
-            assembly.lifecycle,
-            grace_s=settings.shutdown_grace_s,
-            max_line_bytes=settings.max_request_bytes,
-        )
-
-    asyncio.run(run())
+    start_with(assembly.lifecycle, assembly.settings)
+    asyncio.run(serve_stdio(assembly.server, assembly.lifecycle, assembly.settings))
 
 
 def _ignore_url(_url: str) -> None:

@@ -17,6 +17,7 @@ from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPC
 
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.safe.author_reports import logger
+from failsoft.framework.settings import Settings
 from failsoft.server.draining import drain_on_signals
 from failsoft.server.garbage import freeze_loaded
 from failsoft.server.lifecycle import Lifecycle
@@ -26,22 +27,22 @@ _LAST_BYTES_S = 3.0
 """Time for the client to read pending responses at shutdown, in seconds."""
 
 
-async def serve_stdio(server: Server[Any], lifecycle: Lifecycle, *, grace_s: float, max_line_bytes: int) -> None:
+async def serve_stdio(server: Server[Any], lifecycle: Lifecycle, settings: Settings) -> None:
     """Serve one client until end of input, SIGINT or SIGTERM.
 
-    Calls in flight get `grace_s` seconds to finish; after a signal new calls are refused meanwhile, and a second signal
-    ends the wait.
+    Calls in flight get the grace period to finish; after a signal new calls are refused meanwhile, and a second signal
+    ends the wait. Lines beyond the limit of requests are not read; a request among them is refused with -32600.
 
     Args:
         server: The low-level server.
         lifecycle: Its lifecycle.
-        grace_s: Time for calls in flight to finish, in seconds.
-        max_line_bytes: Longer lines are not read; a request among them is refused with -32600.
+        settings: The grace period, and the limit of requests.
 
     Raises:
         CONFIG_ERROR: One of the standard streams is closed.
         INIT_ERROR: A toolset failed to start.
     """
+    grace_s, max_line_bytes = settings.shutdown_grace_s, settings.max_request_bytes
     with _own_streams() as (source, target), anyio.CancelScope() as whole:
         writer = StdoutWriter(target)
 

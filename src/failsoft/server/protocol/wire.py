@@ -39,15 +39,13 @@ def call_tool_result(response: ToolResponse[Any]) -> dict[str, Any]:
             json_safe.json_safe(block.model_dump(by_alias=True, mode="json", exclude_none=True))
             for block in encoded.content
         ]
-    result: dict[str, Any] = {
+    return {
         "content": content,
         "structuredContent": encoded.structured,
         "isError": encoded.is_error,
         "resultType": "complete",
+        "_meta": encoded.meta,
     }
-    if encoded.meta is not None:
-        result["_meta"] = encoded.meta
-    return result
 
 
 def traced(result: T, scope: CallScope) -> T:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from failsoft import ToolError
-from tests.doors import serve_workers
+from tests.doors import Supervisor
 
 
 @pytest.mark.parametrize("number", [errno.EAGAIN, errno.ENOMEM, errno.EMFILE])
@@ -29,5 +29,5 @@ def test_workers_that_the_system_does_not_start_have_not_started(
     assembly: Any = SimpleNamespace(settings=settings, tools=[SimpleNamespace(runtime=runtime)])
     factory: Any = print
     with socket.socket() as listener, pytest.raises(ToolError) as found:
-        serve_workers(factory, listener, assembly, tmp_path, workers=2, on_ready=lambda: None)
+        Supervisor(factory, listener, assembly, tmp_path, workers=2, on_ready=lambda: None).run()
     assert found.value.code == "INIT_ERROR"

@@ -43,13 +43,13 @@ class AppFactory:
     """Makes the ASGI app, in this process or in a worker. The fields are the arguments of `serve`."""
 
     tools: Tools
-    name: str | None
-    instructions: str | None
     host: str
-    allowed_hosts: Sequence[str] | None
-    token_verifier: TokenVerifier | None
-    auth: AuthSettings | None
+    name: str | None = None
     version: str | None = None
+    instructions: str | None = None
+    allowed_hosts: Sequence[str] | None = None
+    token_verifier: TokenVerifier | None = None
+    auth: AuthSettings | None = None
     assemble: Callable[..., Assembly] = assemble
     """Assembles the server; a module-level function, so that it can be pickled."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 
 from starlette.applications import Starlette
 
@@ -44,14 +45,15 @@ def serve_http(
         listener = stack.enter_context(bound_socket(factory.host, port))
         url = _url(factory.host, listener.getsockname()[1])
         if folder is None:
-            run_server(app, listener, on_ready=lambda: on_ready(url))
+            run_server(app, listener, on_ready=partial(on_ready, url))
             return
         _check_shared_state(assembly)
         keep_recovery(assembly.tools, folder)
         require_sound(assembly.tools)
-        from failsoft.server.http.process.workers import serve_workers  # noqa: PLC0415 - only where it is used
+        from failsoft.server.http.process.workers import Supervisor  # noqa: PLC0415 - only where it is used
 
-        serve_workers(factory, listener, assembly, folder, workers=workers, on_ready=lambda: on_ready(url))
+        ready = partial(on_ready, url)
+        Supervisor(factory, listener, assembly, folder, workers=workers, on_ready=ready).run()
 
 
 def _warn_of_missing_principals(app: Starlette, assembly: Assembly) -> None:

@@ -50,34 +50,6 @@ _AFTER_GRACE_S = 2.0
 _spawn = multiprocessing.get_context("spawn")
 
 
-def serve_workers(
-    factory: AppFactory,
-    listener: socket.socket,
-    assembly: Assembly,
-    folder: Path,
-    *,
-    workers: int,
-    on_ready: Callable[[], None],
-) -> None:
-    """Run worker processes until a signal; one that ends is replaced, one that does not end in time is killed.
-
-    Args:
-        factory: Makes the app in each of them.
-        listener: A bound socket; the first worker that is ready listens on it.
-        assembly: The server as this process has assembled it; it is not served.
-        folder: Where their boards are.
-        workers: How many.
-        on_ready: Called once a worker can answer.
-
-    Raises:
-        CONFIG_ERROR: The tools cannot be made by another process, or there can be none.
-        INIT_ERROR: No worker started; each has logged why.
-    """
-    _check_sendable(factory)
-    _check_interpreter()
-    _Supervisor(factory, listener, assembly, folder, workers, on_ready).run()
-
-
 @dataclass(slots=True)
 class _Worker:
     """The place of a worker, whichever process fills it."""
@@ -98,16 +70,33 @@ class _Worker:
     """Whether it was logged that the process takes long to start."""
 
 
-class _Supervisor:
+class Supervisor:
+    """Runs worker processes; one that ends is replaced, one that does not end in time is killed.
+
+    Args:
+        factory: Makes the app in each of them.
+        listener: A bound socket; the first worker that is ready listens on it.
+        assembly: The server as this process has assembled it; it is not served.
+        folder: Where their boards are.
+        workers: How many.
+        on_ready: Called once a worker can answer.
+
+    Raises:
+        CONFIG_ERROR: The tools cannot be made by another process, or there can be none.
+    """
+
     def __init__(
         self,
         factory: AppFactory,
         listener: socket.socket,
         assembly: Assembly,
         folder: Path,
+        *,
         workers: int,
         on_ready: Callable[[], None],
     ) -> None:
+        _check_sendable(factory)
+        _check_interpreter()
         settings = assembly.settings
         self._factory = factory
         self._listener = listener
@@ -129,7 +118,7 @@ class _Supervisor:
         """Supervise until a signal.
 
         Raises:
-            INIT_ERROR: No worker started.
+            INIT_ERROR: No worker started; each has logged why.
         """
         hang_up = HANG_UP if self._rereads else ()
         with signals_handled(self._asked_to_end), signals_handled(self._pass_on, hang_up):

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import pytest
 
-from tests.doors import how_far, near_names
+from tests.doors import correction, how_far, near_names
 
 Answer: TypeAlias = Literal["use", "ask", "list", "drop"]
 What: TypeAlias = Literal["parameter", "enum", "value", "tool", "reference"]
@@ -29,15 +29,13 @@ class Row(NamedTuple):
     changes: bool
     expected: Answer
     kind: Kind = "spelled"
-    rivals: int = 0
-    is_alias: bool = False
     about: str = ""
 
     def answer(self) -> Answer:
         """What the function says."""
         said: Answer = how_far(
             self.given, self.meant, what=self.what, changes=self.changes,
-            kind=self.kind, rivals=self.rivals, is_alias=self.is_alias, about=self.about,
+            kind=self.kind, about=self.about,
         )  # fmt: skip
         return said
 
@@ -256,15 +254,13 @@ def test_a_declared_alias_counts_as_the_name() -> None:
         "recipient/to addressee/to q/query text/body picture/image client/customer lang/language_code n/limit"
     )
     whats: tuple[What, ...] = ("parameter", "enum")
-    rows = [
-        Row(a, b, what, changes, "use", is_alias=True)
+    cases = [(what, changes) for what in whats for changes in (False, True)] + [("tool", False)]
+    found = {
+        correction(a, [b], what=what, changes=changes, aliases={a: b}) == (b, "use")
         for a, b in aliases
-        for what in whats
-        for changes in (False, True)
-    ]
-    rows += [Row(a, b, "tool", False, "use", is_alias=True) for a, b in aliases]
-    wrong = mistaken(rows)
-    assert wrong == []
+        for what, changes in cases
+    }
+    assert found == {True}
 
 
 def unless_replaced(answer: Answer, given: str, meant: str, what: What) -> Answer:
@@ -305,11 +301,13 @@ def test_a_far_name_is_listed() -> None:
 
 @pytest.mark.parametrize("rivals", [1, 2, 40])
 def test_a_near_name_with_a_rival_is_listed(rivals: int) -> None:
-    whats: tuple[What, ...] = ("parameter", "enum", "reference")
-    rows = [Row(a, b, what, False, "list", rivals=rivals) for a, b in NEAR for what in (*whats, "tool")]
-    rows += [Row(a, b, what, True, "list", rivals=rivals) for a, b in NEAR for what in whats]
-    wrong = mistaken(rows)
-    assert wrong == []
+    found = {
+        correction(a, [b, *(b.upper() + "_" * number for number in range(rivals))], what=what, changes=changes)
+        for a, b in NEAR
+        for what in SPELLED
+        for changes in (False, True)
+    }
+    assert found == {None}
 
 
 def test_titles_and_paths_are_names_that_people_spell() -> None:
@@ -357,8 +355,8 @@ def test_an_identifier_is_at_most_a_candidate_and_an_unrelated_one_is_not_mentio
 def test_a_handle_or_secret_is_never_mentioned(kind: Kind) -> None:
     names = SAME_LETTERS + NEAR + FAR + pairs("sess_8f3a/sess_8f3b tok-AAAA1111/tok-aaaa1111 cursor:12/cursor:13")
     rows = [
-        Row(a, b, "reference", changes, "drop", kind, is_alias=is_alias)
-        for a, b in names for changes in (False, True) for is_alias in (False, True)
+        Row(a, b, "reference", changes, "drop", kind)
+        for a, b in names for changes in (False, True)
     ]  # fmt: skip
     wrong = mistaken(rows)
     assert wrong == []

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 
+from tests.doors import correction
 from tests.framework.errors.test_how_far import (
     FAR,
     NEAR,
@@ -46,7 +47,6 @@ def any_rows(draw: st.DrawFn, *whats: What) -> Row:
     return Row(
         sent, accepted, what, draw(st.booleans()), "list",
         kind=draw(st.sampled_from(kinds)) if what == "reference" else "spelled",
-        rivals=draw(st.integers(0, 5)), is_alias=draw(st.booleans()),
         about=draw(st.sampled_from(["", "timeout in milliseconds", "share in %"]) | TEXTS),
     )  # fmt: skip
 
@@ -73,9 +73,13 @@ def test_a_write_never_goes_further_than_a_read(row: Row) -> None:
 
 
 @settings(deadline=None)
-@given(any_rows(), st.integers(1, 9))
-def test_a_rival_never_makes_it_go_further(row: Row, more: int) -> None:
-    assert step(row._replace(rivals=row.rivals + more)) <= step(row)
+@given(any_rows(*SPELLED), TEXTS)
+def test_a_rival_never_makes_it_go_further(row: Row, rival: str) -> None:
+    options = [row.meant, rival]
+    found = correction(row.given, options, what=row.what, changes=row.changes)
+    assert found is None or STEPS.index(found.how_far) <= max(
+        step(row._replace(meant=one, kind="spelled")) for one in options
+    )
 
 
 @settings(deadline=None)

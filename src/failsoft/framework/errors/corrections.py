@@ -68,11 +68,9 @@ def how_far(
     what: What,
     changes: bool,
     kind: Kind = "spelled",
-    rivals: int = 0,
-    is_alias: bool = False,
     about: str = "",
 ) -> HowFar:
-    """Return how far a correction may go that keeps what the caller meant.
+    """Return how far a correction may go that keeps what the caller meant; `correction` counts its rivals.
 
     Args:
         given: The name or value as received.
@@ -80,8 +78,6 @@ def how_far(
         what: What is corrected; a `value` may be written in another JSON form, the others are names.
         changes: Whether the corrected call may change something; of a `tool`, whether that tool may.
         kind: The kind of name that a reference takes.
-        rivals: How many others are as near.
-        is_alias: Whether `given` is declared as another name of `meant`.
         about: Name, schema and description of a value, which may name its unit.
 
     >>> how_far("fromAccount", "from_account", what="parameter", changes=True)
@@ -95,19 +91,17 @@ def how_far(
         return "drop"
     if kind == "identifier":
         return "list" if near_names(str(given), [str(meant)]) else "drop"
-    if rivals:
-        return "list"
     if what != "value" and isinstance(given, str) and isinstance(meant, str):
-        return _how_far_of_a_name(given, meant, what, changes=changes, is_alias=is_alias)
+        return _how_far_of_a_name(given, meant, what, changes=changes)
     return _how_far_of_a_value(given, meant, what, about, changes=changes)
 
 
-def _how_far_of_a_name(given: str, meant: str, what: What, *, changes: bool, is_alias: bool) -> HowFar:
+def _how_far_of_a_name(given: str, meant: str, what: What, *, changes: bool) -> HowFar:
     if given == meant:
         return "use"
-    if what == "enum" and changes and not is_alias and _is_another_code(given, meant):
+    if what == "enum" and changes and _is_another_code(given, meant):
         return "list"
-    if is_alias or is_same_spelling(given, meant):
+    if is_same_spelling(given, meant):
         return "use" if not changes or what in {"parameter", "enum"} else "ask"
     if what == "tool" and not changes and _is_plural(given, meant):
         return "use"

@@ -149,33 +149,26 @@ def require_types(types: DocTypes, counts: Mapping[str, int], given: Sequence[tu
         INVALID_DOC_TYPE: With the valid types, and the closest one to each.
     """
     known = tuple(dict.fromkeys((*types.names, *counts))) or (DEFAULT_TYPE,)
-    faults = [(kind, type_fault(path, kind, known)) for path, kind in given if kind not in known]
-    if faults:
-        raise invalid_type(faults[0][0], known, [fault for _, fault in faults])
-
-
-def invalid_type(doc_type: str, known: Sequence[str], faults: Sequence[Violation]) -> InvalidDocType:
-    """Return the error for types that do not exist."""
-    listed = ", ".join([file_name(name) for name in known[:_ALLOWED_AT_MOST]])
-    return InvalidDocType(
-        message=f"No document type {quoted(doc_type, 80)}; types: {listed}.",
-        doc_type=bounded(doc_type, 80),
-        valid_doc_types=tuple(known[:_ALLOWED_AT_MOST]),
-        violations=faults,
-    )
-
-
-def type_fault(path: str, doc_type: str, known: Sequence[str], line: int | None = None) -> Violation:
-    """Return the violation of a type that does not exist."""
-    return Violation(
-        path=path,
-        reason="reference",
-        message=f"Invalid doc-type: {file_name(bounded(doc_type, 80))}",
-        expected="document type of the project",
-        allowed=tuple(known[:_ALLOWED_AT_MOST]),
-        suggestion=closest_name(doc_type, known),
-        received=bounded(doc_type, 80),
-        line=line,
+    unknown = [(path, kind) for path, kind in given if kind not in known]
+    if not unknown:
+        return
+    listed, first = known[:_ALLOWED_AT_MOST], unknown[0][1]
+    raise InvalidDocType(
+        message=f"No document type {quoted(first, 80)}; types: {', '.join([file_name(name) for name in listed])}.",
+        doc_type=bounded(first, 80),
+        valid_doc_types=listed,
+        violations=[
+            Violation(
+                path=path,
+                reason="reference",
+                message=f"Invalid doc-type: {file_name(bounded(kind, 80))}",
+                expected="document type of the project",
+                allowed=listed,
+                suggestion=closest_name(kind, known),
+                received=bounded(kind, 80),
+            )
+            for path, kind in unknown
+        ],
     )
 
 

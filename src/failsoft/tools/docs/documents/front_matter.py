@@ -204,7 +204,7 @@ def line_of(front: FrontMatter, text: str, path: str) -> int:
 
 def _yaml_line(block: str, steps: Sequence[str]) -> int:
     """Return the line in the block, from 0; -1 for the line that opens it."""
-    import yaml  # noqa: PLC0415 - as in front_matter.py
+    import yaml  # noqa: PLC0415 - as above
 
     node = yaml.compose(block, yaml.SafeLoader)
     line = -1

@@ -221,7 +221,7 @@ def _explicit(text: str) -> str:
     return "" if "}" in anchor or any(map(str.isspace, anchor)) else anchor
 
 
-def _plain_text(text: str, labels: frozenset[str] = frozenset()) -> str:
+def _plain_text(text: str, labels: frozenset[str]) -> str:
     """Return the inline text of a heading: without marks, targets, images and tags, with the characters of entities."""
     if len(text) > _HEADING_CHARACTERS_AT_MOST or _MARKED.search(text) is None:
         return text

@@ -72,7 +72,7 @@ def not_found(
     project: Project,
     missing: Sequence[AskedDocument],
     arguments: Mapping[str, Any],
-    every: Sequence[AskedDocument] = (),
+    every: Sequence[AskedDocument],
 ) -> DocumentNotFound:
     """Return the error for these documents.
 
@@ -107,16 +107,14 @@ def _advice(project: Project, item: AskedDocument) -> Advice:
     Where another path certainly leads to it, the recovery serves that, and nothing else is looked for.
     """
     path = "/".join(item.names) or item.path
-    suffix = f"#{item.anchor}" if item.anchor else ""
     folder = next((other for other in project.external if other.root is item.root), None)
     if folder is None:
         found = _advice_within(path, item.root, project.index, project.history)
-        return found._replace(meant=found.meant + suffix if found.meant else None)
-    prefix = item.path[: len(item.path) - len("/".join(item.names) + suffix)]
+        return found._replace(meant=found.meant + item.suffix if found.meant else None)
     found = _advice_within(path, item.root, folder.index)
     step = NextStep("search_external_docs", {"query": _words(path) or path})
-    meant = f"{prefix}{found.meant}{suffix}" if found.meant else None
-    return Advice([prefix + other for other in found.suggestions], step, meant)
+    meant = f"{item.prefix}{found.meant}{item.suffix}" if found.meant else None
+    return Advice([item.prefix + other for other in found.suggestions], step, meant)
 
 
 def _advice_within(path: str, root: DocumentRoot, index: DocumentIndex, history: GitHistory | None = None) -> Advice:

@@ -38,6 +38,16 @@ class AskedDocument(NamedTuple):
     names: tuple[str, ...]
     anchor: str
 
+    @property
+    def suffix(self) -> str:
+        """The anchor as it ends a path; empty for the whole page."""
+        return f"#{self.anchor}" if self.anchor else ""
+
+    @property
+    def prefix(self) -> str:
+        """What the path begins with besides the names: of an external document, its folder."""
+        return self.path[: len(self.path) - len("/".join(self.names) + self.suffix)]
+
 
 def split_anchor(path: str) -> tuple[str, str]:
     """Return the path of the page, and the anchor behind `#`."""
@@ -117,24 +127,19 @@ def read_page(
 
 def _text(item: AskedDocument, document: ParsedDocument, content: str, linking: str) -> DocumentText:
     """Return a document of the answer; `linking` is the text whose links are listed."""
-    prefix = item.path[: len(item.path) - len(_bare(item))]
     return DocumentText(
         path=item.path,
         title=document.title,
         content=content,
         front_matter=document.front_matter,
         sha256=document.sha256,
-        links=[prefix + other for other in SitePages(item.root).links(document.path, linking)] if linking else [],
+        links=[item.prefix + other for other in SitePages(item.root).links(document.path, linking)] if linking else [],
     )
-
-
-def _bare(item: AskedDocument) -> str:
-    return "/".join(item.names) + (f"#{item.anchor}" if item.anchor else "")
 
 
 def _no_section(item: AskedDocument, document: ParsedDocument) -> DocumentNotFound:
     known = anchors(document.content)
-    page = split_anchor(item.path)[0]
+    page = item.path.removesuffix(item.suffix)
     meant = slip_of(item.anchor, known)
     near = dict.fromkeys([*([meant] if meant else []), *near_names(item.anchor, known)])
     return DocumentNotFound(

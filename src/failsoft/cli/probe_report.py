@@ -1,21 +1,48 @@
-"""The report of `failsoft probe` on a terminal: the three worst findings first, understandable without the docs."""
+"""The report of `failsoft probe`: on a terminal the three worst findings first, understandable without the docs."""
 
 from __future__ import annotations
 
 import json
 import textwrap
+from pathlib import Path
 
 from failsoft.cli.screen import Screen
+from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.text import printable_lines
 from failsoft.probe.figures import beside, by_rule, summary, worst
+from failsoft.probe.html import as_html
+from failsoft.probe.junit import as_junit
 from failsoft.probe.report import ProbeFinding, ProbeReport
 from failsoft.rules import by_name
 
 _ANSWER_LINES = 4
 
 
-def show(screen: Screen, report: ProbeReport, proxied: ProbeReport | None) -> None:
-    """Write a report, and beside it that of the same server behind the proxy."""
+def write(report: ProbeReport, proxied: ProbeReport | None, *, html: Path | None, junit: Path | None) -> None:
+    """Write a report to the files that were asked for.
+
+    Raises:
+        CONFIG_ERROR: A file cannot be written.
+    """
+    if html is not None:
+        _write(html, as_html(report, proxied))
+    if junit is not None:
+        _write(junit, as_junit(report))
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(issue=f"{file} cannot be written ({error.strerror})") from error
+
+
+def show(report: ProbeReport, proxied: ProbeReport | None, *, as_json: bool) -> None:
+    """Show a report, and beside it that of the same server behind the proxy."""
+    screen = Screen()
+    if as_json:
+        screen.json(report.to_json() if proxied is None else {**report.to_json(), "proxy": proxied.to_json()})
+        return
     screen.heading(f"{report.name} {report.version}".strip())
     if proxied is None:
         for line in summary(report):

@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from failsoft.cli.errors import ExitCode, report, usage
 from failsoft.cli.options import App, AsJson, Token, Url
 from failsoft.cli.remote import bearer, mcp_address
-from failsoft.cli.screen import Screen, divert_output, is_terminal
+from failsoft.cli.screen import divert_output, is_terminal
 from failsoft.cli.target import Target, find_silences
-from failsoft.framework.errors import ConfigurationError, Unavailable
+from failsoft.framework.errors import Unavailable
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.safe.secret_names import is_secret_name
 from failsoft.framework.text import bounded
@@ -117,7 +117,10 @@ def probe(  # noqa: PLR0913 - what a user may set
         proxied = runner.probed(behind) if compare and not runner.is_ended else None
     except Unavailable as error:
         raise typer.Exit(report(error, code=ExitCode.NOT_STARTED)) from error
-    _show(found, proxied, as_json=as_json, html=html, junit=junit)
+    from failsoft.cli.probe_report import show, write  # noqa: PLC0415 - as above
+
+    write(found, proxied, html=html, junit=junit)
+    show(found, proxied, as_json=as_json)
     raise typer.Exit(ExitCode.INTERRUPTED if runner.is_ended else _code(found, fail_under))
 
 
@@ -318,34 +321,6 @@ class _Progress:
         elif calls == 1 or calls - self._last >= 50:  # noqa: PLR2004 - a line now and then in a log
             self._last = calls
             typer.echo(text, err=True)
-
-
-def _show(
-    found: ProbeReport, proxied: ProbeReport | None, *, as_json: bool, html: Path | None, junit: Path | None
-) -> None:
-    from failsoft.cli.probe_report import show  # noqa: PLC0415 - as above
-    from failsoft.probe.html import as_html  # noqa: PLC0415 - as above
-    from failsoft.probe.junit import as_junit  # noqa: PLC0415 - as above
-
-    whole: dict[str, Any] = found.to_json()
-    if proxied is not None:
-        whole["proxy"] = proxied.to_json()
-    if html is not None:
-        _write(html, as_html(found, proxied))
-    if junit is not None:
-        _write(junit, as_junit(found))
-    screen = Screen()
-    if as_json:
-        screen.json(whole)
-    else:
-        show(screen, found, proxied)
-
-
-def _write(file: Path, text: str) -> None:
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ConfigurationError(issue=f"{file} cannot be written ({error.strerror})") from error
 
 
 def _code(found: ProbeReport, fail_under: float | None) -> ExitCode:

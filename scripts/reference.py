@@ -62,8 +62,15 @@ def _values(schema: dict[str, Any]) -> str:
     kind = {"integer": "whole number", "number": "number", "array": "list"}.get(reported.get("type"), "text")
     if reported.get("format") == "password":
         kind = "text, kept secret"
-    bounds = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most"}
-    return ", ".join([kind, *(f"{words} {reported[key]:,}" for key, words in bounds.items() if key in reported)])
+    bounds = {
+        "minimum": "at least {:,}",
+        "exclusiveMinimum": "above {:,}",
+        "maximum": "at most {:,}",
+        "exclusiveMaximum": "below {:,}",
+        "minLength": "at least {:,} characters",
+    }
+    said = [words.format(reported[key]) for key, words in bounds.items() if key in reported]
+    return ", ".join([kind, *(words for words in said if words != "at least 1 characters")])
 
 
 def not_on_a_page() -> list[str]:

@@ -293,6 +293,23 @@ def test_what_is_given_goes_before_the_environment(monkeypatch: pytest.MonkeyPat
     assert Settings.load(max_threads=3).max_threads == 3
 
 
+@pytest.mark.parametrize(
+    ("variable", "accepted"),
+    [
+        ("FAILSOFT_MAX_THREADS", "must be a whole number"),
+        ("FAILSOFT_SLOW_CALL_S", "must be a number"),
+        ("FAILSOFT_DEBUG_STACK", "must be true or false"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_in_plain_words(
+    monkeypatch: pytest.MonkeyPatch, variable: str, accepted: str
+) -> None:
+    monkeypatch.setenv(variable, "often")
+    with pytest.raises(ConfigurationError) as caught:
+        Settings.load()
+    assert caught.value.issue == f"{variable} {accepted}"
+
+
 @each("name", sorted(REFUSED))
 def test_a_bad_value_that_is_given_names_the_setting_and_is_not_repeated(name: str) -> None:
     with pytest.raises(ConfigurationError) as caught:

@@ -59,7 +59,7 @@ def test_a_bad_value_stops_the_toolset_from_being_made_and_names_the_variable(mo
         ("BRANDS", "tea,rice", ' must be JSON, such as ["one", "two"] for a list.'),
         ("SIZES", "4", ' must be JSON, such as ["one", "two"] for a list.'),
         ("PRICES", "tea", " must be JSON"),
-        ("SIZES", '[4, "four"]', " item 1 must be a valid integer"),
+        ("SIZES", '[4, "four"]', " item 1 must be a whole number"),
     ],
 )
 def test_a_bad_list_is_refused_with_the_form_that_is_accepted(

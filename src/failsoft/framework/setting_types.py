@@ -24,6 +24,12 @@ _KEY_AT_LEAST = 32
 _STATE_SCHEMES = ("redis", "rediss", "unix", "valkey", "valkeys")
 _FLEET = re.compile(r"temporal://(?P<server>[^/?#@\s]+:\d{1,5})/(?P<namespace>[^/?#\s]+)")
 _LISTS = frozenset({"list_type", "tuple_type", "set_type", "frozen_set_type", "undecoded"})
+_PLAIN = {
+    **dict.fromkeys(("int_parsing", "int_from_float", "int_type"), "must be a whole number"),
+    **dict.fromkeys(("float_parsing", "float_type"), "must be a number"),
+    **dict.fromkeys(("bool_parsing", "bool_type"), "must be true or false"),
+}
+"""What pydantic says of these in the words of a parser."""
 _JSON = 'must be JSON, such as ["one", "two"] for a list'
 
 
@@ -31,7 +37,8 @@ def accepted(fault: Mapping[str, Any]) -> str:
     """Return what the setting of a fault accepts, as the end of a sentence. Never the value."""
     if fault["type"] == "too_short":
         return f"must have at least {fault['ctx']['min_length']} characters"
-    message = str(fault["msg"]).removeprefix("Value error, ").replace("Input should", "must")
+    message = _PLAIN.get(fault["type"]) or str(fault["msg"])
+    message = message.removeprefix("Value error, ").replace("Input should", "must")
     if len(fault["loc"]) > 1:
         return f"item {fault['loc'][1]} {message}"
     return _JSON if fault["type"] in _LISTS else message[:1].lower() + message[1:]

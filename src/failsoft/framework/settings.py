@@ -43,7 +43,7 @@ class Settings(EnvironmentSettings):
     """
 
     environment: Environment = Field(
-        default="production", description="Where this runs; decides how much detail callers see."
+        default="production", description="Where this runs, which decides how much detail callers see."
     )
     detail: DetailLevel | None = Field(
         default=None, description="How much detail callers see, whatever the environment."
@@ -75,10 +75,13 @@ class Settings(EnvironmentSettings):
         default=30.0,
         ge=0,
         allow_inf_nan=False,
-        description="Limit of a call in seconds where its operation names none; 0: no limit.",
+        description="Time limit of a call in seconds if its operation has none of its own; 0: no limit.",
     )
     job_inline_s: float = Field(
-        default=2.0, ge=0, le=60, description="Seconds in which a call of a job operation is answered in place."
+        default=2.0,
+        ge=0,
+        le=60,
+        description="Seconds that a call of a job operation waits for the result before its answer is a job id.",
     )
     job_keep_s: float = Field(
         default=86_400.0, gt=0, le=31_536_000, description="Seconds that an ended job and its answer are kept."
@@ -87,10 +90,13 @@ class Settings(EnvironmentSettings):
         default=3_600.0,
         ge=0,
         allow_inf_nan=False,
-        description="Limit of a job in seconds where its operation names none; 0: no limit.",
+        description="Time limit of a job in seconds if its operation has none of its own; 0: no limit.",
     )
     job_processes: int = Field(
-        default=4, ge=0, le=1_000, description="Processes of each server for jobs; 0: they run in the server's own."
+        default=4,
+        ge=0,
+        le=1_000,
+        description="Processes of each server for jobs; 0: jobs run in the process of the server.",
     )
     fleet_url: FleetAddress | None = Field(
         default=None,
@@ -108,21 +114,26 @@ class Settings(EnvironmentSettings):
         default=16,
         ge=1,
         le=10_000,
-        description="Worker threads that may still run for calls of one caller that gave up.",
+        description="Worker threads that may keep running for calls of one caller that were given up.",
     )
     metrics_enabled: bool = Field(default=True, description="Record Prometheus metrics.")
     metrics_label_limit: int = Field(
-        default=1_000, ge=1, le=100_000, description="Distinct operations in the metrics; the rest share __other__."
+        default=1_000,
+        ge=1,
+        le=100_000,
+        description="Operations with labels of their own in the metrics; the others share __other__.",
     )
     metrics_principals: Literal["off", "hash", "name"] = Field(
         default="off",
-        description="Whether calls are counted by caller as well: not, by a hash of its name, or by the name.",
+        description="How calls are counted by caller: not at all, by a hash of the name, or by the name.",
     )
     service_name: str = Field(
         default="failsoft", min_length=1, max_length=100, description="Names this service in logs and alerts."
     )
-    log_level: LogLevel = Field(default="INFO", description="Least level that is logged.")
-    log_json: bool | None = Field(default=None, description="Write logs as JSON lines; unset: not on a terminal.")
+    log_level: LogLevel = Field(default="INFO", description="Lowest level that is logged.")
+    log_json: bool | None = Field(
+        default=None, description="Write logs as JSON lines; unset: unless they go to a terminal."
+    )
     auth_token: SecretStr | None = Field(
         default=None, min_length=8, description="Bearer token that callers over HTTP have to send."
     )
@@ -131,16 +142,19 @@ class Settings(EnvironmentSettings):
         description="Bearer tokens of several callers, as alice:token,bob:token: each is a principal of that name.",
     )
     admin_token: SecretStr | None = Field(
-        default=None, min_length=8, description="Bearer token of the controls over HTTP; without one there are none."
+        default=None, min_length=8, description="Bearer token of the controls over HTTP; without it they are off."
     )
     allowed_hosts: Names = Field(
         default=(), description="Host names that HTTP requests may be addressed to, separated by commas."
     )
     header_timeout_s: float = Field(
-        default=10.0, gt=0, le=3_600, description="Seconds in which the whole header of an HTTP request has to come."
+        default=10.0, gt=0, le=3_600, description="Seconds in which the whole header of an HTTP request has to arrive."
     )
     body_timeout_s: float = Field(
-        default=10.0, gt=0, le=3_600, description="Seconds of silence after which an unfinished body is given up."
+        default=10.0,
+        gt=0,
+        le=3_600,
+        description="Seconds without data after which an incomplete request body is given up.",
     )
     max_connections: int = Field(
         default=1_000, ge=8, le=1_000_000, description="HTTP connections of one process; the system may grant fewer."
@@ -149,10 +163,13 @@ class Settings(EnvironmentSettings):
         default=100, ge=1, le=1_000_000, description="Calls over HTTP that one authenticated caller may have in flight."
     )
     proxy_max_tools: int = Field(
-        default=2_000, ge=1, le=100_000, description="Tools of one server that `failsoft proxy` offers, at most."
+        default=2_000,
+        ge=1,
+        le=100_000,
+        description="Largest number of tools of one server that `failsoft proxy` offers.",
     )
     shutdown_grace_s: float = Field(
-        default=10.0, ge=0, allow_inf_nan=False, description="Seconds that calls in flight are given at shutdown."
+        default=10.0, ge=0, allow_inf_nan=False, description="Seconds that calls in flight have to end at shutdown."
     )
     worker_stall_s: float = Field(
         default=30.0,
@@ -161,111 +178,116 @@ class Settings(EnvironmentSettings):
         description="Seconds after which a blocked event loop counts as stalled: it is logged, and a worker replaced.",
     )
     objective: float = Field(
-        default=0.99, gt=0, lt=1, description="The share of calls that should not fail by fault of the server."
+        default=0.99, gt=0, lt=1, description="The share of calls that should not fail through a fault of the server."
     )
     alert_webhook_url: SecretAddress | None = Field(
         default=None, description="Where alerts on critical failures are posted."
     )
     alert_alertmanager_url: SecretAddress | None = Field(
-        default=None, description="Base address of an Alertmanager that alerts on critical failures are posted to."
+        default=None, description="Base address of the Alertmanager to which alerts on critical failures are posted."
     )
     alert_dedup_s: float = Field(
-        default=300.0, ge=0, allow_inf_nan=False, description="Equal alerts within so many seconds are sent once."
+        default=300.0, ge=0, allow_inf_nan=False, description="Seconds within which equal alerts are sent only once."
     )
     audit_path: Path | None = Field(default=None, description="The audit log; without one, failures are not audited.")
     audit_key: SecretStr | None = Field(
         default=None,
         min_length=16,
-        description="Key that the entries of the audit log are sealed with (HMAC-SHA256); by default that of the file.",
+        description="Key of the HMAC-SHA256 over the entries of the audit log; by default that of the key file.",
     )
     audit_key_file: Path | None = Field(
         default=None,
-        description="File that holds this key; by default one in the user's state folder, which is made if need be.",
+        description="File with this key; by default one in the user's state folder, created if it is missing.",
     )
     audit_head_path: Path | None = Field(
         default=None,
-        description="Where the end of the audit log is kept; by default (state:) in the user's state folder.",
+        description="File that records the end of the audit log; by default (state:) one in the user's state folder.",
     )
     audit_max_bytes: int = Field(
-        default=16 * 1024 * 1024, ge=1_000, description="A file of the audit log of so many bytes is put aside."
+        default=16 * 1024 * 1024, ge=1_000, description="Size in bytes at which the audit log is rotated."
     )
     audit_keep_days: float | None = Field(
-        default=None, gt=0, le=36_500, description="Days that audit entries are kept at least; unset: for ever."
+        default=None, gt=0, le=36_500, description="Days for which audit entries are kept at least; unset: forever."
     )
     audit_keep_bytes: int | None = Field(
-        default=None, ge=1_000, description="Bytes of files put aside that the audit log keeps; unset: all of them."
+        default=None, ge=1_000, description="Bytes of rotated audit files that are kept; unset: all of them."
     )
     audit_archive: Path | None = Field(
-        default=None, description="Folder that files of the audit log which are kept no longer move to; unset: deleted."
+        default=None, description="Folder that expired audit files are moved to; unset: they are deleted."
     )
     audit_wait_s: float = Field(
         default=5.0,
         gt=0,
         le=600,
         allow_inf_nan=False,
-        description="Seconds that a call waits for its audit entry: for other processes, and for the disk.",
+        description="Seconds that a call waits for its audit entry: for other processes and for the disk.",
     )
     recovery_file: Path | None = Field(
         default=None,
-        description="TOML file with the recovery of tools, operations and dependencies; reread when it changes.",
+        description="TOML file with the recovery of tools, operations and dependencies; reloaded when it changes.",
     )
-    recovery: str = Field(default="", description="The same as TOML text; what it says comes before the file.")
+    recovery: str = Field(default="", description="The same as TOML text; it takes precedence over the file.")
     state_url: StateAddress | None = Field(
         default=None,
         description="Where breakers, budgets, limits, keys, sessions and plans are kept: memory:, sqlite:PATH for the "
         "processes of one machine, or redis://, rediss://, unix:// for replicas.",
     )
     state_prefix: str = Field(
-        default="failsoft", pattern=r"^[A-Za-z0-9_.:-]{1,64}$", description="What every key on that server begins with."
+        default="failsoft", pattern=r"^[A-Za-z0-9_.:-]{1,64}$", description="Prefix of every key in a Redis store."
     )
     state_key: SecretStr | None = Field(
         default=None,
         min_length=16,
-        description="Key of the hashes of arguments in that store, the same for all replicas; on one machine by "
-        "default that of a file in the user's state folder, which is made if need be.",
+        description="Key of the hashes of arguments in the store, the same for all replicas; on one machine by default "
+        "that of a file in the user's state folder, created if it is missing.",
     )
     state_timeout_s: float = Field(
         default=0.25,
         gt=0,
         le=10,
-        description="Time limit in seconds for connecting to that server, and for each answer.",
+        description="Seconds that connecting to the Redis server, and each of its replies, may take.",
     )
     state_without_store: Literal["warn", "refuse"] = Field(
         default="warn",
-        description="With several workers and state in memory, where no key and no session holds: log it, or refuse.",
+        description="With several workers and state in memory, keys and sessions do not hold: warn, or do not start.",
     )
     state_quota_bytes: int = Field(
         default=256 * 1024 * 1024,
         ge=1_000,
-        description="Bytes of durable records that one caller may keep; each counts 256 at least.",
+        description="Bytes of durable records that one caller may have; a record counts at least 256.",
     )
     ask_timeout_s: float = Field(
         default=120.0,
         gt=0,
         le=86_400,
-        description="Seconds in which a person may answer the question of a call, whose own limit stands still.",
+        description="Seconds that a person has to answer a question of a call; its time limit is paused meanwhile.",
     )
     ask_key: SealKeys | None = Field(
         default=None,
-        description="Keys that seal what answers come back with, separated by commas, each of 32 characters at least: "
-        "the first seals, all of them open. By default one that is made in the state store.",
+        description="Keys that seal the state which clients send back with an answer, separated by commas, each of at "
+        "least 32 characters: the first seals, all of them open. By default one that is created in the state store.",
     )
     repeats: Literal["on", "off"] = Field(
-        default="on", description="Tell callers that a call failed the same way again, and count steps they follow."
+        default="on",
+        description="Tell callers that a call failed the same way again, and count which next steps they follow.",
     )
     capture: Literal["off", "failures"] | None = Field(
         default=None,
         description="Keep failed calls for `failsoft replay`; unset: failures in development, otherwise off.",
     )
-    capture_count: int = Field(default=200, ge=1, le=1_000_000, description="Failed calls that are kept, at most.")
+    capture_count: int = Field(
+        default=200, ge=1, le=1_000_000, description="Largest number of failed calls that are kept."
+    )
     capture_bytes: int = Field(
-        default=20_000_000, ge=1_000, description="Bytes that all kept calls have, at most; the oldest go first."
+        default=20_000_000,
+        ge=1_000,
+        description="Largest size of all kept calls in bytes; the oldest are deleted first.",
     )
     capture_keep_s: float = Field(
         default=604_800.0, gt=0, allow_inf_nan=False, description="Seconds for which a failed call is kept."
     )
     error_docs_url: WebAddress | None = Field(
-        default=None, description="Address of the published catalogue pages, for the problem format's type."
+        default=None, description="Address of the published error pages, for `type` in the format `problem`."
     )
 
     @property

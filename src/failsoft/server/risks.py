@@ -22,7 +22,11 @@ def open_risks(tools: Sequence[BaseTool]) -> Iterator[tuple[str, str, str]]:
         names = [name for name, bound in other.operations.items() if not bound.read_only]
         if shared and names:
             allows = f"{enumerated(names, _NAMED_AT_MOST)} of '{other.name}' need no session, role or plan there"
-            yield shared[0], f"{allows}, as the calls of '{tool.name}' do", f"serve '{other.name}' elsewhere, or not"
+            yield (
+                shared[0],
+                f"{allows}, as the calls of '{tool.name}' do",
+                f"serve '{other.name}' with another server, or not at all",
+            )
 
 
 def _inner(one: Path, two: Path) -> str:

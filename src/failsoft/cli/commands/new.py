@@ -32,7 +32,7 @@ def new(
     ] = None,
     tag: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="With --openapi: only operations with this tag; may be repeated."),
+        typer.Option(metavar="NAME", help="With --openapi: only operations with this tag; can be repeated."),
     ] = None,
 ) -> None:
     """Create a project with a toolset that works and is tested.

@@ -50,12 +50,16 @@ def probe(  # noqa: PLR0913 - what a user may set
     config: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A file with servers: `mcpServers`, as MCP clients read it.")
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", help="Chooses the faults: one seed, one report.")] = 0,
-    tool: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this tool; repeats.")] = None,
-    max_calls: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="The most calls that are sent.")] = 400,
-    max_seconds: Annotated[float, typer.Option(metavar="SECONDS", min=1, help="The longest time.")] = 120,
-    rate: Annotated[float | None, typer.Option(metavar="NUMBER", min=0.01, help="The most calls in a second.")] = None,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, help="How long an answer may take.")] = 10,
+    seed: Annotated[
+        int, typer.Option(metavar="NUMBER", help="The seed of the faults: the same seed gives the same report.")
+    ] = 0,
+    tool: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this tool; can be repeated.")] = None,
+    max_calls: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="The largest number of calls.")] = 400,
+    max_seconds: Annotated[float, typer.Option(metavar="SECONDS", min=1, help="The time limit in seconds.")] = 120,
+    rate: Annotated[
+        float | None, typer.Option(metavar="NUMBER", min=0.01, help="The largest number of calls per second.")
+    ] = None,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, help="Seconds that an answer may take.")] = 10,
     include_writes: Annotated[
         bool, typer.Option("--include-writes", help="Also call tools that do not say that they only read.")
     ] = False,

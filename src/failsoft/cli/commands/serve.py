@@ -130,7 +130,7 @@ def proxy(  # noqa: PLR0913 - what an operator may set
     ] = None,
     env: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A variable of this process that started servers get; repeats."),
+        typer.Option(metavar="NAME", help="A variable of this process that the server gets, too; can be repeated."),
     ] = None,
     transport: Via = Transport.stdio,
     host: Host = "127.0.0.1",
@@ -150,8 +150,8 @@ def proxy(  # noqa: PLR0913 - what an operator may set
     """Put failsoft in front of an MCP server in any language.
 
     Arguments are checked against the server's schemas, failures become typed errors that say what to do next, and calls
-    are retried where that is safe. A server process that dies is restarted; of our variables it gets what the SDK deems
-    safe, and what --env names. Metrics, logs and audit work as in `serve`.
+    are retried where that is safe. A server process that dies is restarted; of the environment it gets the variables
+    that the SDK deems safe, and those that --env names. Metrics, logs and audit work as in `serve`.
 
     Examples:
       failsoft proxy -- npx -y @modelcontextprotocol/server-filesystem .

@@ -225,7 +225,7 @@ class CircuitOpen(ToolError, category="circuit_open", http=503, retry="after_del
 
     Raised when: the circuit breaker of the dependency is open; nothing was sent.
     Caller: call again after the wait that the answer gives.
-    Operator: find out why the dependency fails; `failsoft state close NAME` lets calls through at once.
+    Operator: find out why the dependency fails; `failsoft state reset NAME` closes the breaker at once.
     """
 
     code = "CIRCUIT_OPEN"

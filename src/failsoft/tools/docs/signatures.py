@@ -20,8 +20,8 @@ class DocsSettings(ToolsetSettings):
     embedding_url: str = Field(
         default="",
         pattern=r"^(https?://\S+)?$",
-        description="Address of an embedding service in OpenAI's form (`POST /v1/embeddings`, as Ollama has it), "
-        "such as `http://127.0.0.1:11434`; it needs no extra; without it, the model of the extra `semantic` is used.",
+        description="Address of an embedding service with OpenAI's API (`POST /v1/embeddings`, as Ollama has it), such "
+        "as `http://127.0.0.1:11434`, which needs no extra; unset: the model of the extra `semantic`.",
     )
     embedding_model: str = Field(
         default="nomic-embed-text", min_length=1, description="Model that the embedding service is asked for."
@@ -39,12 +39,12 @@ class DocsSettings(ToolsetSettings):
     )
     hard_links: bool = Field(
         default=True,
-        description="Read documents that have several names, as package managers make them: one may lie outside.",
+        description="Read documents with several hard links, as package managers create them; one may lie outside.",
     )
     max_entries: int = Field(
         default=ENTRIES_AT_MOST,
         ge=1,
-        description="Documents, folders and links that a served or external folder may have; a larger one is refused.",
+        description="Most documents, folders and links in a served or external folder; one with more is refused.",
     )
     page_bytes: int = Field(
         default=200_000, ge=1_000, le=10_000_000, description="Bytes of text in one page of a long document."

@@ -225,21 +225,23 @@ class EditSettings(ToolsetSettings):
         default=1_000,
         ge=1,
         le=100_000,
-        description="Edits in one call of the edit toolset, in all files together.",
+        description="Most edits in one call of the edit toolset, over all files.",
     )
     max_file_bytes: int = Field(
-        default=10_000_000, ge=1, description="Largest file in bytes, before or after, that the edit toolset changes."
+        default=10_000_000,
+        ge=1,
+        description="Largest file in bytes, before and after the change, that the edit toolset edits.",
     )
     max_diff_bytes: int = Field(
-        default=100_000, ge=1_000, description="Bytes of diff that a dry run of the edit toolset returns at most."
+        default=100_000, ge=1_000, description="Largest diff in bytes that a dry run of the edit toolset returns."
     )
     hard_links: bool = Field(
         default=False,
-        description="Edit files with several hard links, too; one of the links may lie outside the root.",
+        description="Edit files with several hard links, too; one may lie outside the root.",
     )
     lock_timeout_s: float = Field(
         default=10.0,
         ge=0,
         allow_inf_nan=False,
-        description="Seconds that a call of the edit toolset waits for files that another one is editing.",
+        description="Seconds that a call of the edit toolset waits for files that another call is editing.",
     )

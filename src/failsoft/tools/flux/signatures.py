@@ -18,7 +18,7 @@ class FluxSettings(ToolsetSettings):
 
     tables: Path | None = Field(
         default=None,
-        description="Folder with the tables of ModelSEED; by default what is installed.",
+        description="Folder with the tables of ModelSEED; by default those of an installed `dnngior`.",
     )
     keep_s: float = Field(
         default=86_400.0,
@@ -27,32 +27,35 @@ class FluxSettings(ToolsetSettings):
         description="Seconds after which a model or a medium of the flux toolset expires, used or not.",
     )
     keep_count: int = Field(
-        default=100, ge=1, le=1_000, description="Models, and media, of the flux toolset that are kept for a caller."
+        default=100,
+        ge=1,
+        le=1_000,
+        description="Models, and as many media, of the flux toolset that are kept for each caller.",
     )
     workers: int = Field(
-        default=2, ge=1, le=256, description="Processes that compute for the flux toolset, each with models in memory."
+        default=2, ge=1, le=256, description="Worker processes of the flux toolset, each with models in memory."
     )
     queue: int = Field(
-        default=256, ge=0, le=100_000, description="Calls of the flux toolset that may wait for such a process."
+        default=256, ge=0, le=100_000, description="Calls of the flux toolset that may wait for a worker process."
     )
     preload: Names = Field(
-        default=("textbook",), description="Models that those processes start with, separated by commas."
+        default=("textbook",), description="Models that the worker processes load at their start, separated by commas."
     )
     models_in_memory: int = Field(
-        default=8, ge=1, le=1_000, description="Models that each of those processes keeps in memory."
+        default=8, ge=1, le=1_000, description="Models that each worker process keeps in memory."
     )
     worker_tasks: int = Field(
-        default=10_000, ge=1, description="Calls after which such a process is replaced by a fresh one."
+        default=10_000, ge=1, description="Calls after which a worker process is replaced by a new one."
     )
     worker_bytes: int = Field(
         default=2_000_000_000,
         ge=100_000_000,
-        description="Bytes of memory above which it is replaced, and which a single call may add.",
+        description="Memory in bytes above which a worker process is replaced; a single call may add as much.",
     )
     templates: Names = Field(
         default=(),
         description="Folders with the data of carveme, from which the flux toolset builds models, separated by commas; "
-        "by default what is installed.",
+        "by default that of an installed `carveme`.",
     )
     diamond: str = Field(default="diamond", description="The program diamond, by name or path.")
     rast_url: WebAddress | None = Field(
@@ -60,10 +63,10 @@ class FluxSettings(ToolsetSettings):
         description="Endpoint of a RAST service that annotates protein functions; sequences are sent to it.",
     )
     modelseedpy_python: Path | None = Field(
-        default=None, description="The Python that has ModelSEEDpy; by default the one of this server."
+        default=None, description="Python interpreter that has ModelSEEDpy; by default that of the server."
     )
     modelseedpy_templates: Path | None = Field(
-        default=None, description="Folder of the templates of ModelSEEDpy, as NAME.json; it ships none."
+        default=None, description="Folder with templates of ModelSEEDpy, as NAME.json; ModelSEEDpy ships none."
     )
 
 

@@ -32,7 +32,7 @@ class WorkspaceSettings(ToolsetSettings):
     principals: Names = Field(
         default=(),
         description="Who may take which role over HTTP, as principal:ROLE+ROLE, separated by commas; "
-        "without, a principal keeps the first role that it takes on the server.",
+        "unset: a principal keeps the first role that it takes on the server.",
     )
     session_s: float = Field(
         default=28_800.0, gt=0, allow_inf_nan=False, description="Seconds until a workspace session expires."
@@ -44,15 +44,15 @@ class WorkspaceSettings(ToolsetSettings):
         default=10_000_000, ge=1, description="Largest file in bytes that the workspace toolset reads or writes."
     )
     reports: str = Field(
-        default="docs/reports", min_length=1, description="Folder of a workspace's failure reports, relative to it."
+        default="docs/reports", min_length=1, description="Folder for failure reports, relative to the workspace."
     )
     hard_links: bool = Field(
         default=False,
-        description="Read and replace files with several hard links, too; one of them may lie outside the workspace.",
+        description="Read and replace files with several hard links, too; one may lie outside the workspace.",
     )
     policies: Names = Field(
         default=("generic",),
-        description="Policies that check what is written into a workspace, with commas between them or as a JSON list.",
+        description="Policies that check what is written, separated by commas or as a JSON list.",
     )
     preflight: Commands = Field(
         default=(), description='Commands of run_preflight, as JSON: [["cargo", "test"], ["cargo", "clippy"]].'
@@ -61,10 +61,12 @@ class WorkspaceSettings(ToolsetSettings):
         default=300.0, gt=0, le=86_400, description="Seconds that each command of run_preflight may take."
     )
     preflight_processes: int = Field(
-        default=1_000, ge=1, description="Processes that each command of run_preflight may have at a time."
+        default=1_000, ge=1, description="Processes that each command of run_preflight may have at once."
     )
     preflight_memory_mb: int | None = Field(
-        default=None, ge=1, description="Memory in MiB that the processes of such a command may take together."
+        default=None,
+        ge=1,
+        description="Memory in MiB that all processes of a command of run_preflight may use together; unset: no limit.",
     )
 
 

@@ -69,7 +69,8 @@ def archive(
     *,
     to: Annotated[Path | None, typer.Option(metavar="DIR", help="Move the closed files into this folder.")] = None,
     accept_loss: Annotated[
-        bool, typer.Option(help="Close a log whose beginning or head is missing, and record the loss.")
+        bool,
+        typer.Option("--accept-loss", help="Close a log whose beginning or head is missing, and record the loss."),
     ] = False,
 ) -> None:
     """Close the files of an audit log with a signed checkpoint; the closed files may then be moved away.

@@ -67,11 +67,11 @@ def find(
     ],
     *,
     log: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="A log of JSON lines, plain or .gz; can be given again.")
+        list[Path] | None, typer.Option(metavar="FILE", help="A log of JSON lines, plain or .gz; can be repeated.")
     ] = None,
     audit: Annotated[
         list[Path] | None,
-        typer.Option(metavar="PATH", help="An audit log; by default FAILSOFT_AUDIT_PATH. Can be given again."),
+        typer.Option(metavar="PATH", help="An audit log; by default FAILSOFT_AUDIT_PATH. Can be repeated."),
     ] = None,
     state: Annotated[
         str | None,

@@ -111,6 +111,10 @@ class StatusNumbers:
         self._samples: deque[_Sample] = deque([_Sample(clock())], maxlen=_SAMPLES_AT_MOST)
         self._signs = _Signs()
 
+    def begin(self) -> None:
+        """Take the counters of incidents as they are: what they rise by from now on are signs."""
+        self._signs.note(Merged(self._recorders).series, self._clock())
+
     def sample(self) -> None:
         """Keep the numbers as they are now; of samples older than the short window the totals alone."""
         series = Merged(self._recorders).series

@@ -163,7 +163,7 @@ def test_refused_requests_repeated_failures_and_closed_breakers_are_signs_for_fi
     runtime = fresh_runtime()
     now = [0.0]
     numbers = StatusNumbers([runtime.metrics], objective=0.99, clock=lambda: now[0])
-    assert numbers.read()["signs"] == []
+    numbers.begin()
     for _ in range(3):
         runtime.metrics.count(REFUSED, "421")
     runtime.metrics.count(CIRCUIT_TRANSITIONS, "bank", "open")

@@ -246,6 +246,7 @@ class Status:
 
     async def _sample(self) -> None:
         """Keep a sample of the numbers each minute."""
+        await asyncio.to_thread(self._numbers.begin)
         while True:
             await asyncio.sleep(SAMPLE_EVERY_S)
             await asyncio.to_thread(self._numbers.sample)

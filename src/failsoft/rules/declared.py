@@ -215,24 +215,6 @@ _OF_TEXTS = (
         bad="The tool failed unexpectedly.",
         good="The tool failed unexpectedly. Its operator can look up the error id 4f2a9c1e55d0b7a3.",
     ),
-    _static(
-        133,
-        "unknown-argument",
-        "error",
-        "A running server refuses an argument that a tool does not have.",
-        why="An ignored argument is a filter or a limit that a model believes to be applied.",
-        bad='search(query="x", limt=5) -> 200 results',
-        good='search(query="x", limt=5) -> No parameter `limt`; did you mean `limit`?',
-    ),
-    _static(
-        134,
-        "code",
-        "warning",
-        "The refusal of a running server has an error code in its structured content.",
-        why="Programs distinguish failures by their code; texts change between releases.",
-        bad='{"isError": true, "content": [{"type": "text", "text": "bad argument"}]}',
-        good='{"isError": true, "structuredContent": {"success": false, "error": {"code": "INVALID_PARAM"}}}',
-    ),
 )
 
 DECLARED: tuple[Rule, ...] = (*_OF_TOOLS, *_OF_TEXTS)

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp_types import Tool
 
-_PROBE = {"failsoft_lint_no_such_parameter": 1}
-
 
 def lint(
     toolsets: Toolsets = None,
@@ -47,8 +45,9 @@ def lint(
     without an annotation, which an import refuses, is a finding.
 
     With --strict, check also what a model reads before a call: titles, descriptions of at most 60 words without
-    docstring sections, a description for each parameter, complete annotations. For a server given by --url, check its
-    descriptions, schemas and the refusals of its read-only tools. The exit code is 1 if there are findings.
+    docstring sections, a description for each parameter, complete annotations. Of a server given by --url, the
+    descriptions and schemas are checked and no tool is called: how its tools fail is rated by `failsoft probe`. The
+    exit code is 1 if there are findings.
 
     `failsoft rules` lists the rules; `[tool.failsoft.silence]` in pyproject.toml silences one: "NAME" or "NAME:TOOL",
     with the reason.
@@ -101,21 +100,12 @@ def _local(target: Target, *, strict: bool) -> tuple[Sequence[str], list[LintFin
 
 
 async def _remote(client: Client, *, strict: bool) -> tuple[Sequence[str], list[LintFinding]]:
-    """Return the names of the server's tools, and the findings.
-
-    Only tools that are declared read-only are called, with one parameter that does not exist.
-    """
+    """Return the names of the server's tools, and the findings. No tool is called: `failsoft probe` does that."""
     tools = (await client.list_tools()).tools
     names = [tool.name for tool in tools]
     findings = [LintFinding(tool.name, "", rule, text) for tool in tools for rule, text in _declared(tool)]
     if strict:
         findings += [LintFinding(tool.name, "", rule, text) for tool in tools for rule, text in _described(tool)]
-    for tool in tools:
-        if tool.annotations is not None and tool.annotations.read_only_hint:
-            result = await client.call_tool(tool.name, dict(_PROBE))
-            answer = result.structured_content or {}
-            found = _refused(answer, names, is_error=bool(result.is_error))
-            findings += [LintFinding(tool.name, _code(answer), rule, text) for rule, text in found]
     return names, findings
 
 
@@ -137,20 +127,3 @@ def _described(tool: Tool) -> Iterator[tuple[str, str]]:
 def _properties(tool: Tool) -> Mapping[str, Any]:
     properties = tool.input_schema.get("properties", {})
     return properties if isinstance(properties, Mapping) else {}
-
-
-def _refused(answer: Mapping[str, Any], names: list[str], *, is_error: bool) -> Iterator[tuple[str, str]]:
-    if not is_error:
-        yield "unknown-argument", "an argument that it does not have is ignored instead of refused"
-        return
-    if not _code(answer):
-        yield "code", "a refused call has no error code in its structured content"
-    step = (answer.get("error") if isinstance(answer.get("error"), Mapping) else answer).get("next_step")  # type: ignore[union-attr]  # a mapping either way
-    if isinstance(step, Mapping) and step.get("tool") not in names:
-        yield "next-step", f"names the tool '{step.get('tool')}', which this server does not have"
-
-
-def _code(answer: Mapping[str, Any]) -> str:
-    error = answer.get("error")
-    inner = error if isinstance(error, Mapping) else answer
-    return str(inner.get("code") or inner.get("error_code") or "")

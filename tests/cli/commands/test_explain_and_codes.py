@@ -28,10 +28,19 @@ def test_a_code_that_does_not_exist_leads_to_the_closest_one(inside):
     assert "  next: failsoft explain DOC_NOT_FOUND" in ran.err.splitlines()
 
 
-def test_a_code_that_is_like_no_other_leads_to_the_list(inside):
-    ran = inside("explain", "QQQQQQQQ")
+@pytest.mark.parametrize(
+    ("typed", "listing"),
+    [
+        ("QQQQQQQQ", "failsoft codes"),
+        ("FS999", "failsoft rules"),
+        ("fs1", "failsoft rules"),
+        ("never-heard-of", "failsoft rules"),
+    ],
+)
+def test_a_code_or_rule_that_is_like_no_other_leads_to_its_list(inside, typed, listing):
+    ran = inside("explain", typed)
     assert ran.code == ExitCode.FAILED
-    assert "  next: failsoft codes" in ran.err.splitlines()
+    assert f"  next: {listing}" in ran.err.splitlines()
 
 
 def test_the_codes_of_an_application_are_explained_too(run):

@@ -18,6 +18,7 @@ from failsoft.framework.text import bounded
 from failsoft.rules import RULES, find_rule, index_of_rules, page_of_rule
 
 _ERROR_ID = re.compile("[0-9a-f]{16}")
+_LIKE_A_RULE = re.compile("(?i:FS[0-9]+)|[a-z]+(-[a-z]+)+")
 _FRAMEWORK = ("failsoft.framework.", "failsoft.recovery.")
 _WIDE = 100
 """Minimum width for a table with all four columns."""
@@ -211,7 +212,7 @@ def _find_code(code: str, toolsets: Sequence[str], app: str | None) -> type[Tool
         if _ERROR_ID.fullmatch(code):
             hint = f"failsoft find {code} --log FILE"
             raise NotFound(message=f"'{code}' is an error id, and no error code.", operator_hint=hint)
-        listing = "failsoft codes"
+        listing = "failsoft rules" if _LIKE_A_RULE.fullmatch(code) else "failsoft codes"
         names = [*known, *(rule.name for rule in RULES)]
         raise missing(kind="error code or rule", name=code, known=names, command="failsoft explain {}", listing=listing)
     return found

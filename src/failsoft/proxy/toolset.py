@@ -17,7 +17,6 @@ from failsoft.client.answers import ToolAnswer, failure_in, has_own_keys, read_a
 from failsoft.client.faults import fault_from
 from failsoft.framework.call import ProgressReporter
 from failsoft.framework.call.call import Call
-from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.time_limits import BUDGET_KEY, current_budget
 from failsoft.framework.errors import BadOutput, NextStep, ResultTooLarge, ToolError, Unsupported, UpstreamError
 from failsoft.framework.errors.corrections import closest_name
@@ -67,19 +66,10 @@ class ProxyTools(ForeignTools):
         overrides: What the operator changes about its tools.
         prefix: Put before the names of its tools, where there are several upstreams.
         front: The proxy's clients.
-        runtime: The surroundings of its calls.
     """
 
-    def __init__(
-        self,
-        target: UpstreamTarget,
-        *,
-        overrides: Overrides,
-        front: Front,
-        prefix: str = "",
-        runtime: Runtime | None = None,
-    ) -> None:
-        super().__init__(target.name, identity=target.identity, runtime=runtime)
+    def __init__(self, target: UpstreamTarget, *, overrides: Overrides, front: Front, prefix: str) -> None:
+        super().__init__(target.name, identity=target.identity)
         self._reader = ListReader(target.name, prefix, overrides, self.runtime.settings.proxy_max_tools)
         self.prefix = prefix
         self.front = front

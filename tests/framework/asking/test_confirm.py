@@ -119,6 +119,27 @@ def _call_of(tool: BaseTool, name: str, ask: Any) -> ToolResponse[Any]:
     return asyncio.run(run())
 
 
+class Vault(BaseTool):
+    @operation(
+        confirm=True,
+        input_schema={
+            "type": "object",
+            "properties": {"opening": {"$ref": "#/definitions/a~1word"}},
+            "definitions": {"a/word": {"type": "string", "writeOnly": True}},
+        },
+    )
+    async def unlock(self, /, **arguments: Any) -> str:
+        """Open a vault."""
+        return "open"
+
+
+def test_what_a_reference_says_is_secret_is_not_shown_wherever_it_leads() -> None:
+    person = Person(YES)
+    _call(Vault(runtime=quiet_runtime()), "unlock", {"opening": "sesame"}, person)
+    (question,) = person.questions
+    assert question.message.splitlines()[-1] == "- `opening`: <redacted>"
+
+
 def test_a_person_sees_the_call_and_its_arguments_without_secrets() -> None:
     person, tool = Person(YES), _tool()
     response = _call(tool, "delete", {"book": 'a"\n`b`', "reason": "x" * 400, "password": "hunter2"}, person)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from failsoft.framework.arguments.schemas import resolved
 from failsoft.framework.asking import Question
 from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.safe.redaction import redact
@@ -100,14 +101,13 @@ def is_secret(name: str, schema: Mapping[str, Any]) -> bool:
 
 
 def _own(name: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the schema of a parameter without null, with a `$ref` to a definition of the document resolved."""
+    """Return the schema of a parameter without null, with what it refers to."""
     own: Any = schema.get("properties", {}).get(name, {})
     branches = [item for item in own.get("anyOf", ()) if item.get("type") != "null"]
     if len(branches) == 1:
         own = {**branches[0], **{key: own[key] for key in ("title", "description") if key in own}}
-    reference = str(own.get("$ref", ""))
-    if reference.startswith("#/$defs/"):
-        own = {**schema.get("$defs", {}).get(reference.removeprefix("#/$defs/"), {}), **own}
+    if isinstance(referred := resolved(own.get("$ref"), schema), dict):
+        own = {**referred, **own}
     return own  # type: ignore[no-any-return]  # schemas are checked at registration
 
 

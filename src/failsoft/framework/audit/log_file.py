@@ -42,7 +42,6 @@ class LogFile:
         head: The stored head of the chain.
         max_bytes: A file that has reached this size is rotated before the next entry.
         keeping: Which rotated files are kept.
-        clock: A monotonic clock, in seconds.
     """
 
     def __init__(
@@ -53,7 +52,6 @@ class LogFile:
         head: HeadFile,
         max_bytes: int,
         keeping: Keeping = Keeping(),  # noqa: B008 - immutable
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.path = path
         self._name = os.fspath(path)
@@ -64,7 +62,6 @@ class LogFile:
         self._began_at = float("inf")
         self._is_swept = not keeping.is_limited
         self._expired: list[Path] = []
-        self._clock = clock
         self._fd: int | None = None
         self._good_bytes = 0
         self._head = BEGINNING
@@ -78,7 +75,7 @@ class LogFile:
 
         Args:
             batch: The facts of each entry. An empty batch checks the log and repairs a torn last line.
-            until: When to stop waiting for the lock, by the clock.
+            until: When to stop waiting for the lock, on the monotonic clock, in seconds.
 
         Raises:
             NotWritten: No entry is acknowledged. After a disk error some may have been written.
@@ -103,7 +100,7 @@ class LogFile:
         The log continues in a new file with a checkpoint as its first entry; the closed files may be moved away.
 
         Args:
-            until: When to stop waiting for the lock, by the clock.
+            until: When to stop waiting for the lock, on the monotonic clock, in seconds.
             lost: The end of a missing beginning, or `BEGINNING` if the head is gone: the checkpoint records the loss.
 
         Raises:
@@ -152,11 +149,11 @@ class LogFile:
     def _lock(self, until: float) -> int:
         while True:
             fd = self._fd if self._fd is not None else self._open()
-            lock(fd, until, clock=self._clock)
+            lock(fd, until)
             if is_at(self._name, fd):
                 return fd
             self.close()  # it was rotated meanwhile
-            if self._clock() > until:
+            if time.monotonic() > until:
                 raise NotWritten(_RESTLESS)
 
     def _open(self) -> int:

@@ -15,7 +15,7 @@ import re
 import secrets
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -267,8 +267,8 @@ def refusing() -> Iterator[None]:
         raise NotWritten(reason_of(error)) from error
 
 
-def lock(fd: int, until: float, *, shared: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
-    """Lock an open file, trying again until the clock says `until`, and at least once.
+def lock(fd: int, until: float, *, shared: bool = False) -> None:
+    """Lock an open file, trying again until the monotonic clock says `until`, and at least once.
 
     Raises:
         NotWritten: Another process held the lock until the time limit.
@@ -279,7 +279,7 @@ def lock(fd: int, until: float, *, shared: bool = False, clock: Callable[[], flo
         try:
             fcntl.flock(fd, kind | fcntl.LOCK_NB)
         except BlockingIOError:
-            if clock() + pause > until:
+            if time.monotonic() + pause > until:
                 raise NotWritten(_HELD, is_locked=True) from None
         else:
             return

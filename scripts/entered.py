@@ -67,7 +67,7 @@ class Documents(BaseTool):
     @operation(read_only=True)
     async def get_document(self, path: str, limit: int = 10) -> dict[str, Any]:
         """Return a document."""
-        if path == "gone.md":
+        if path.endswith("gone.md"):
             raise DocumentNotFound(path=path, suggestions=["guide/intro.md"])
         return {"path": path, "lines": limit}
 
@@ -135,7 +135,8 @@ async def _opened(flow: str) -> AsyncIterator[httpx2.AsyncClient]:
 async def _call(client: httpx2.AsyncClient, flow: str, number: int) -> None:
     tool, arguments, is_keyed = FLOWS[flow]
     meta = _ENVELOPE | ({_KEY: f"key-{number}"} if is_keyed else {})
-    params = {"name": tool, "arguments": arguments, "_meta": meta}
+    other = {**arguments, "path": f"{number}/{arguments['path']}"}  # the same failure for the third time says so
+    params = {"name": tool, "arguments": other, "_meta": meta}
     body = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
     response = await client.post("/mcp", content=json.dumps(body), headers={"mcp-name": tool})
     if "isError" not in response.text:

@@ -20,7 +20,7 @@ from failsoft.framework.arguments.json_schema import JsonSchema, JsonSchemaArgum
 from failsoft.framework.arguments.signature import read_parameters
 from failsoft.framework.asking.waiting import standing_still
 from failsoft.framework.call import CallScope
-from failsoft.framework.call.bound import BoundOperation, Toolbox
+from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.operation import CONTEXTS, Interface, Operation
 from failsoft.framework.call.runtime import Runtime
@@ -126,11 +126,6 @@ class ForeignTools(BaseTool):
         self.name = name
         self.server_identity = identity
 
-    def bind_operations(self) -> None:
-        """Start without any operation: the server is still to be asked."""
-        super().bind_operations()
-        self._toolbox = _OwnTools(self, self._operations)
-
     def put(self, tool: ForeignTool) -> BoundOperation:
         """Add a tool, or replace the one of its name, and return it as an operation.
 
@@ -189,16 +184,6 @@ def _let_think(session: ServerSession) -> None:
             return await put(request, *args, **options)
 
     session.send_request = send_request  # type: ignore[method-assign]  # the SDK makes a session for each request
-
-
-class _OwnTools(Toolbox):
-    """The toolbox of one toolset, sharing its operations: a copy for each tool that is added takes quadratic time."""
-
-    __slots__ = ()
-
-    def __init__(self, tool: ForeignTools, operations: dict[str, BoundOperation]) -> None:
-        super().__init__([tool])
-        self._operations = operations
 
 
 class _ForeignResult(Result):

@@ -20,7 +20,7 @@ from failsoft.adapters.results import recovery_meta
 from failsoft.client.faults import all_pages, fault_from, is_made_here
 from failsoft.framework.answer.response import METADATA_KEY, ToolResponse
 from failsoft.framework.call import CallScope
-from failsoft.framework.call.bound import Toolbox
+from failsoft.framework.call.bound import BoundOperation, Toolbox
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import BadOutput, ResultTooLarge, Timeout, ToolError
 from failsoft.framework.safe.author_reports import logger
@@ -67,12 +67,17 @@ class LiveToolbox(Toolbox):
 
     __slots__ = ()
 
+    def __init__(self, tools: Sequence[ProxyTools]) -> None:
+        self.tools = tuple(tools)
+        self.refresh()
+
     def refresh(self) -> None:
         """Take over the operations that the toolsets have now; of two of one name the first counts."""
-        self._operations.clear()
+        found: dict[str, BoundOperation] = {}
         for tool in self.tools:
             for name, bound in tool.operations.items():
-                self._operations.setdefault(name, bound)
+                found.setdefault(name, bound)
+        self._operations = found
 
 
 class ProxyProtocol(ToolProtocol):

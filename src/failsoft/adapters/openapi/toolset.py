@@ -14,7 +14,7 @@ from failsoft.adapters.openapi.reader import read_api
 from failsoft.adapters.openapi.records import Api, ApiOperation, ApiParameter, identifier
 from failsoft.framework.answer.result import Result
 from failsoft.framework.arguments.signature import read_parameters
-from failsoft.framework.call.bound import BoundOperation, Toolbox
+from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.operation import CONTEXTS, Interface, Operation
 from failsoft.framework.call.runtime import Runtime
@@ -97,7 +97,6 @@ class OpenAPITools(BaseTool):
         self._operations |= {name: BoundOperation(_Described(record), self) for name, record in self._records.items()}
         for where, reason in self._described.left_out:
             logger.bind(tool=self.name, left_out=where).warning("An operation cannot be offered: {}", reason)
-        self._toolbox = Toolbox([self])
 
     async def send(self, call: Call, arguments: Mapping[str, Any]) -> Any:
         """Send the request of an operation and return its data."""

@@ -301,6 +301,8 @@ class BoundOperation(Generic[P, R_co]):
 class Toolbox:
     """The operations of several toolsets by MCP name, in the order of registration.
 
+    That of one toolset has those that it gets later, too.
+
     Raises:
         CONFIG_ERROR: Two operations have one name; the message says how to rename one of them.
     """
@@ -309,17 +311,22 @@ class Toolbox:
 
     def __init__(self, tools: Iterable[BaseTool]) -> None:
         self.tools: tuple[BaseTool, ...] = tuple(tools)
-        self._operations: dict[str, BoundOperation] = {}
+        self._operations: Mapping[str, BoundOperation]
+        self._operations = self.tools[0].operations if len(self.tools) == 1 else self._joined()
+
+    def _joined(self) -> dict[str, BoundOperation]:
+        found: dict[str, BoundOperation] = {}
         for tool in self.tools:
             for name, bound in tool.operations.items():
-                taken = self._operations.get(name)
+                taken = found.get(name)
                 if taken is not None:
                     where = f"in {taken.tool_name} and {tool.name}"
                     raise ConfigurationError(
                         issue=f"two tools are named '{name}' ({where}): prefix one of the names",
                         resolution=f'rename one: @operation(name="{tool.name}_{name}")',
                     )
-                self._operations[name] = bound
+                found[name] = bound
+        return found
 
     @property
     def operations(self) -> Mapping[str, BoundOperation]:

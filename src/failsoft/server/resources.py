@@ -16,7 +16,7 @@ from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.errors.corrections import closest_name, is_same_form
-from failsoft.framework.offers import Completion, Prompt, Resource
+from failsoft.framework.offers import Completion, Prompt, Resource, ResourceList
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.text import bounded
@@ -86,16 +86,16 @@ class OfferProtocol:
         """Return a page of the resources: those without variables first, then those that templates list."""
         cursor = params.cursor if params is not None else None
         fixed = [bound for bound in self._resources.values() if not _resource(bound).template.names]
-        lists = [bound for bound in self._resources.values() if _resource(bound).lister is not None]
-        place, inner = _decoded(cursor, len(lists))
+        listers = [(bound, lister) for bound in self._resources.values() if (lister := _resource(bound).lister)]
+        place, inner = _decoded(cursor, len(listers))
         found = [_described(bound) for bound in fixed] if cursor is None else []
         following: str | None = None
-        if lists:
-            listed, rest = await self._listed(ctx, lists[place], inner)
+        if listers:
+            listed, rest = await self._listed(ctx, *listers[place], inner)
             found += listed
             if rest is not None:
                 following = json.dumps([place, rest])
-            elif place + 1 < len(lists):
+            elif place + 1 < len(listers):
                 following = json.dumps([place + 1, None])
         return types.ListResourcesResult(resources=found, next_cursor=following)
 
@@ -170,11 +170,8 @@ class OfferProtocol:
         return await self._respond(ctx, bound, arguments, _completed)
 
     async def _listed(
-        self, ctx: _Context, bound: BoundOperation, cursor: str | None
+        self, ctx: _Context, bound: BoundOperation, lister: ResourceList, cursor: str | None
     ) -> tuple[list[types.Resource], str | None]:
-        lister = _resource(bound).lister
-        if lister is None:  # called only for templates that have a lister
-            return [], None
         listing = bound.tool.bound(lister)
         takes_cursor = "cursor" in listing.input_schema.get("properties", {})
         arguments = {"cursor": cursor} if takes_cursor and cursor is not None else {}

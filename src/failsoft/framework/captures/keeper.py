@@ -79,10 +79,8 @@ class Captures:
         protected_files.add(self, folder.folder, kind="tree")
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> Captures | None:
-        """Return the captures by FAILSOFT_CAPTURE; None if it is off, or unset outside of development."""
-        if not settings.captures_failures:
-            return None
+    def from_settings(cls, settings: Settings) -> Captures:
+        """Return the captures of settings that keep failures."""
         folder = CaptureFolder(
             captures_folder(),
             count=settings.capture_count,

@@ -37,7 +37,7 @@ from failsoft.framework.safe.author_reports import report_mistake
 from failsoft.framework.soft import SoftOperation, declaration_of
 from failsoft.framework.text import quoted as as_quotation
 from failsoft.recovery import RecoveryManager
-from failsoft.server.protocol.tools import no_such_tool
+from failsoft.server.protocol.wire import no_such_tool
 
 _SERVERS = ("mcp.server.", "fastmcp.server.")
 """Packages that refuse a request for want of a client's capability; raised elsewhere, another server refused."""

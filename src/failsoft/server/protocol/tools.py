@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import math
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
-from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 from mcp_types import methods
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -21,14 +19,13 @@ from failsoft.framework.asking import AwaitingAnswer, Question
 from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import BoundOperation, Toolbox
 from failsoft.framework.call.run import answer_failure
-from failsoft.framework.errors import Effect, ToolError, Unavailable, UnknownTool
-from failsoft.framework.errors.unknown_tools import tools_meant
+from failsoft.framework.errors import Effect, ToolError, Unavailable
 from failsoft.framework.recorders import NullMetrics
 from failsoft.framework.safe.author_reports import is_real_cancellation, logger
 from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
 from failsoft.framework.settings import Settings
 from failsoft.framework.state.store import LocalState
-from failsoft.framework.text import bounded, quoted
+from failsoft.framework.text import quoted
 from failsoft.framework.threads import on_behalf_of
 from failsoft.jobs.toolset import jobs_of
 from failsoft.server.lifecycle import ADMITTED, Lifecycle
@@ -36,7 +33,7 @@ from failsoft.server.protocol.asking import Asking, Resumed
 from failsoft.server.protocol.caller import CallPlaces, counted, principal_of
 from failsoft.server.protocol.direct import DirectAnswers
 from failsoft.server.protocol.tasks import Tasks, declares_tasks
-from failsoft.server.protocol.wire import call_tool_result, describe_tool, traced
+from failsoft.server.protocol.wire import Progress, call_tool_result, describe_tool, no_such_tool, traced
 from failsoft.server.resources import OfferProtocol
 from failsoft.server.telemetry import count_lost_alerts, spans
 
@@ -316,18 +313,6 @@ class ToolProtocol:
         return no_such_tool(self._toolbox.unknown(name, arguments))
 
 
-def no_such_tool(error: UnknownTool) -> MCPError:
-    """Return the protocol's error for a tool that does not exist, with the tools that may be meant, and log it."""
-    logger.bind(code=error.code, operation=error.name).warning("A tool that does not exist was called")
-    (fault,) = error.violations
-    meant = {"suggestion": fault.suggestion, "tools": list(fault.allowed)}
-    return MCPError(
-        code=types.INVALID_PARAMS,
-        message=f"Unknown tool: {quoted(error.name)}. {tools_meant(error)}".rstrip(),
-        data={"code": error.code} | {name: value for name, value in meant.items() if value},
-    )
-
-
 def _was_admitted(request: Any) -> bool:
     """Return whether an HTTP request arrived while the server was ready."""
     return request is not None and request.scope.get(ADMITTED, False) is True
@@ -341,28 +326,3 @@ def _broken(bound: BoundOperation, error: BaseException) -> MCPError:
     """Return the protocol error for an internal error of this module."""
     logger.opt(exception=error).error("The server failed while it answered a call of '{}'", bound.name)
     return MCPError(code=types.INTERNAL_ERROR, message="Internal server error")
-
-
-class Progress:
-    """Sends progress of one call to clients that sent a progress token: increasing, and none after the call has ended.
-
-    A report that cannot be sent, because the client has disconnected or its token cannot be serialized, is dropped by
-    the call, which it never fails.
-    """
-
-    __slots__ = ("_last", "_session", "over")
-
-    def __init__(self, session: ServerSession) -> None:
-        self._session = session
-        self._last = -math.inf
-        self.over = False
-
-    async def __call__(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Send one report, if the call is still running and the value has increased."""
-        if self.over or not math.isfinite(done) or done <= self._last:
-            return
-        self._last = done
-        known_total = total if total is not None and math.isfinite(total) else None
-        await self._session.report_progress(
-            float(done), known_total, None if message is None else bounded(str(message))
-        )

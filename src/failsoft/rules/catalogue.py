@@ -1,8 +1,12 @@
-"""The catalogue of rules: looked up by number or name, and rendered as pages."""
+"""The catalogue of rules: looked up by number or name, silenced by a project with a reason, and rendered as pages."""
 
 from __future__ import annotations
 
-from failsoft.framework.errors import NotFound
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from failsoft.framework.errors import ConfigurationError, NotFound
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.text import bounded
 from failsoft.rules.answered import ANSWERED
@@ -13,6 +17,7 @@ RULES: tuple[Rule, ...] = (*ANSWERED, *DECLARED)
 """All rules by number, those of `failsoft probe` first."""
 _BY_NAME = {rule.name: rule for rule in RULES}
 _BY_NUMBER = {rule.number: rule for rule in RULES}
+_TABLE = "[tool.failsoft.silence]"
 _FOUND_BY = {"static": "failsoft lint", "probe": "failsoft probe"}
 
 
@@ -34,6 +39,51 @@ def by_name(name: str) -> Rule:
         asked = f"; did you mean '{closest}'?" if closest else "."
         raise NotFound(message=f"There is no rule '{bounded(name)}'{asked}", suggestions=[closest] if closest else [])
     return rule
+
+
+@dataclass(frozen=True, slots=True)
+class Silences:
+    """The rules that a project silences, in `[tool.failsoft.silence]` of its `pyproject.toml`.
+
+    Args:
+        reasons: The reason by the rule's name and the tool; an empty tool stands for all.
+    """
+
+    reasons: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    @classmethod
+    def from_table(cls, table: Any, *, place: str = "pyproject.toml") -> Silences:
+        """Return the silences of a table `"NAME" | "NAME:TOOL" = "reason"`.
+
+        Args:
+            table: The value of `tool.failsoft.silence`.
+            place: The file that it is from, for the error.
+
+        Raises:
+            CONFIG_ERROR: It is no table, a rule is unknown, or a reason is missing.
+        """
+        if not isinstance(table, Mapping):
+            raise ConfigurationError(issue=f"{_TABLE} in {place} is no table")
+        reasons: dict[tuple[str, str], str] = {}
+        for key, reason in table.items():
+            name, _, tool = str(key).partition(":")
+            try:
+                rule = by_name(name)
+            except NotFound as error:
+                raise ConfigurationError(
+                    issue=f"{_TABLE} in {place} names no rule ({error.message})", resolution="failsoft rules lists them"
+                ) from None
+            if not isinstance(reason, str) or not reason.strip():
+                raise ConfigurationError(
+                    issue=f'{_TABLE} in {place} gives no reason for "{bounded(str(key))}"',
+                    resolution=f'"{bounded(str(key))}" = "the reason"',
+                )
+            reasons[rule.name, tool.strip()] = reason.strip()
+        return cls(reasons)
+
+    def reason(self, name: str, tool: str = "") -> str | None:
+        """Return why a rule is silenced for a tool, or None if it is not."""
+        return self.reasons.get((name, tool)) or self.reasons.get((name, ""))
 
 
 def page_of_rule(rule: Rule) -> str:

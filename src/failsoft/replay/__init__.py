@@ -1,6 +1,5 @@
 """Replay: runs a captured call again with today's code, and says whether it ends as it did."""
 
-from failsoft.replay.as_test import source_of_test
 from failsoft.replay.running import Replayed, run_again, settings_as_then
 
-__all__ = ["Replayed", "run_again", "settings_as_then", "source_of_test"]
+__all__ = ["Replayed", "run_again", "settings_as_then"]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import pdb  # noqa: T100 - what --pdb asks for
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,8 +21,28 @@ from failsoft.framework.captures.stored import Capture, read_capture
 from failsoft.framework.safe.author_reports import Report, watch_reports
 from failsoft.framework.safe.tracebacks import author_link
 from failsoft.framework.text import bounded, printable
-from failsoft.replay import Replayed, run_again, settings_as_then, source_of_test
+from failsoft.replay import Replayed, run_again, settings_as_then
 from failsoft.server.sources import find_toolsets, import_module
+
+_SOURCE = '''"""A call of `{operation}` that failed with {code} ({error_id}); written by `failsoft replay`."""
+
+import json
+
+from failsoft.testing import replayed
+
+CALL = json.loads(
+    r\'\'\'
+{call}
+\'\'\'
+)
+
+
+def test_{name}_does_not_fail_as_in_{error_id}() -> None:
+    ended = replayed({app}, CALL)
+    assert ended.outcome != "same", str(ended)
+    assert not ended.is_defect, str(ended)
+'''
+_LEFT_OUT = {"origin", "redacted", "not_replayable", "withheld", "timestamp"}
 
 
 def replay(
@@ -61,7 +83,7 @@ def replay(
         ended = asyncio.run(run_again(capture, target.tools(), include_writes=include_writes))
     if test is not None:
         with test.open("x", encoding="ascii") as file:
-            file.write(source_of_test(capture, _named_app(capture, target)))
+            file.write(_source_of_test(capture, _named_app(capture, target)))
         typer.echo(f"wrote {printable(str(test))}", err=True)
     if as_json:
         screen.json(_facts(capture, ended))
@@ -115,6 +137,29 @@ def _named_app(capture: Capture, target: Target) -> str:
     """Return the name of a target for a test: `module:attribute`, or the toolset that was called."""
     project = target.project
     return target.app or (project.app if project is not None else capture.tool)
+
+
+def _source_of_test(capture: Capture, app: str) -> str:
+    """Return the source of a test that fails while the call ends as it did, or with a defect.
+
+    Args:
+        capture: The call.
+        app: `module:attribute` of the application, or the name of an installed toolset.
+    """
+    call = json.dumps(capture.model_dump(exclude=_LEFT_OUT, exclude_defaults=True, exclude_unset=True), indent=1)
+    return _SOURCE.format(
+        operation=_word(capture.operation),
+        code=_word(capture.code),
+        error_id=capture.error_id,
+        call=call.replace("'", "\\u0027"),  # JSON text is ASCII, so that nothing in it ends the literal
+        name=_word(capture.operation),
+        app=json.dumps(app),
+    )
+
+
+def _word(text: str) -> str:
+    """Return a name that can be part of an identifier."""
+    return re.sub(r"[^A-Za-z0-9_]", "_", text)
 
 
 def _facts(capture: Capture, ended: Replayed | None) -> dict[str, Any]:

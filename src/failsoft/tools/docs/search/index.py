@@ -19,7 +19,8 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.errors import DatabaseError, Overloaded
 from failsoft.tools.database_files import is_damage
 from failsoft.tools.docs.documents.document import ParsedDocument
-from failsoft.tools.docs.documents.root import DocumentRoot, LibraryEntry, walk
+from failsoft.tools.docs.documents.library import LibraryEntry, walk
+from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.search.database import PostgresDatabase
 from failsoft.tools.docs.search.refresh import IndexChanges, apply_changes, find_changes, find_stale, is_built
 from failsoft.tools.docs.search.sqlite_store import REBUILT, TEMPORARY, Store, discard, open_store, temporary_store

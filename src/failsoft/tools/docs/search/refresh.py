@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from failsoft.framework.errors import ToolError
 from failsoft.tools.docs.documents.document import ParsedDocument, load_document
 from failsoft.tools.docs.documents.front_matter import FrontMatter
+from failsoft.tools.docs.documents.library import LibraryEntry, entry_of
 from failsoft.tools.docs.documents.paths import address, folded
-from failsoft.tools.docs.documents.root import DocumentRoot, LibraryEntry, entry_of
+from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.search.tables import IndexConnection
 
 _NO_FRONT_MATTER = FrontMatter({}, "", "")

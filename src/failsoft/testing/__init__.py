@@ -8,11 +8,7 @@ from __future__ import annotations
 from failsoft.framework.safe.author_reports import Report, watch_reports
 from failsoft.testing.clock import InstantClock, InstantLoop
 from failsoft.testing.kit import (
-    AnswerScript,
     CapturedEvents,
-    Delay,
-    FaultScript,
-    Hang,
     connected,
     fails_with,
     fresh_runtime,
@@ -20,6 +16,7 @@ from failsoft.testing.kit import (
     without_recovery,
 )
 from failsoft.testing.replays import Replayed, replayed
+from failsoft.testing.scripts import AnswerScript, Delay, FaultScript, Hang
 
 __all__ = [
     "AnswerScript",

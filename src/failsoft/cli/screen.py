@@ -123,7 +123,7 @@ def lasting(time_s: float) -> str:
 
 
 @contextmanager
-def waiting(what: str, *, is_shown: bool = True) -> Iterator[Callable[[float, float | None, str | None], None]]:
+def waiting(what: str, *, is_shown: bool) -> Iterator[Callable[[float, float | None, str | None], None]]:
     """Show on a terminal what is waited for, after two seconds; what is yielded takes reports of its progress."""
     if not (is_shown and is_terminal(sys.stderr)):
         yield lambda _done, _total, _message: None

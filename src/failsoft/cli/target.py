@@ -264,13 +264,13 @@ def find_project(start: Path | None = None) -> ConfiguredProject | None:
     )
 
 
-def find_silences(start: Path | None = None) -> Silences:
-    """Return the rules that the project around a folder silences, by default around the current one.
+def find_silences() -> Silences:
+    """Return the rules that the project around the current folder silences.
 
     Raises:
         CONFIG_ERROR: Its `pyproject.toml` is not TOML, a rule in it is unknown, or a reason is missing.
     """
-    file, content = _project_file(start)
+    file, content = _project_file(None)
     table = _table(_table(content, "tool", file), "failsoft", file)
     return Silences.from_table(table.get("silence", {}), place=str(file))
 

@@ -21,6 +21,7 @@ from failsoft.cli.screen import Screen, divert_output, is_terminal, waiting
 from failsoft.cli.store import STATE_URL
 from failsoft.cli.target import Target
 from failsoft.composition import install
+from failsoft.framework.answer.failure import Failure
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.asking import ASK_PERSON
 from failsoft.framework.call import CallScope
@@ -110,7 +111,7 @@ def call(  # noqa: PLR0913 - what a call may be given
             named = [("--toolset", name) for name in toolset or ()]
             named += [("--app", app)] if app else []
             named += [("--root", str(folder)) for folder in root or ()]
-            _advise(response, [word for option in named for word in option])
+            _advise(response.error, [word for option in named for word in option])
         raise typer.Exit(ExitCode.FAILED)
 
 
@@ -133,11 +134,8 @@ def _standard_input() -> str:
     return "" if sys.stdin is None else sys.stdin.buffer.read().decode("utf-8", errors="replace")
 
 
-def _advise(response: ToolResponse[Any], options: Sequence[str]) -> None:
+def _advise(failure: Failure, options: Sequence[str]) -> None:
     """Print the command for the next step below the JSON, on a terminal only."""
-    failure = response.error
-    if failure is None:
-        return
     lines = [f"{failure.code}: {failure.message}", *(f"  - {text}" for text in failure.suggestions)]
     if failure.next_step is not None:
         lines.append(f"  next: {_typed(failure.next_step.tool, failure.next_step.arguments, options)}")

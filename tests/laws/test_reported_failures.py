@@ -64,12 +64,14 @@ FAILURES: list[dict[str, Any]] = [
     {"error": "no tea", "results": None},
     {"error": "no tea", "steps": 7},
     {"error": "no tea", "success": None},
+    {"ok": False, "error": "no tea", "retry": False},
     {"error": {"status": 404, "message": "no tea"}},
     {"isError": True, "content": [{"type": "text", "text": "no tea"}]},
 ]
 DATA: list[dict[str, Any]] = [
     {},
     {"success": True},
+    {"ok": False},
     {"success": "false"},
     {"success": 0},
     {"success": True, "error": "one of ten rows was skipped"},

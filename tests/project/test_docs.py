@@ -80,6 +80,13 @@ def test_the_home_page_leads_to_every_guide_and_explanation(root: Path) -> None:
     assert [str(path) for path in guides if path.relative_to(root / "docs").as_posix() not in linked] == []
 
 
+def test_every_guide_names_the_tests_that_hold_what_it_says(root: Path) -> None:
+    guides = [*(root / "docs/how-to").glob("*.md")]
+    assert [
+        guide.name for guide in guides if "`tests/" not in guide.read_text() and " tests/" not in guide.read_text()
+    ] == []
+
+
 def test_every_test_script_and_benchmark_that_a_page_names_exists(root: Path) -> None:
     pages = [*(root / "docs").rglob("*.md"), *root.glob("*.md")]
     named = {

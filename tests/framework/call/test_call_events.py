@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from dataclasses import asdict
 from typing import Any
 
-from failsoft import BaseTool, NotFound, Retry, Unavailable, operation
+from failsoft import BaseTool, NotFound, Retry, Unavailable, configure_logging, operation
 from failsoft.events import CallEvent
 from failsoft.testing import fresh_runtime
 
@@ -36,8 +37,9 @@ def _published(*answers: Any) -> list[dict[str, Any]]:
     return events
 
 
-async def _called(shop: Shop) -> None:
-    await shop.price(item="tea")
+async def _called(shop: Shop, *, times: int = 1) -> None:
+    for _ in range(times):
+        await shop.price(item="tea")
 
 
 def test_a_success_is_not_published() -> None:
@@ -65,6 +67,16 @@ def test_a_failure_has_its_code_and_effect_and_no_place_if_it_was_raised_as_such
     assert (event["outcome"], event["code"], event["effect"], event["strategy"]) == ("error", "NOT_FOUND", "none", "")
     assert len(event["error_id"]) == 16
     assert event["place"] == ""
+
+
+def test_a_listener_that_raises_is_reported_once_and_costs_no_call() -> None:
+    shop, log = Shop(), io.StringIO()
+    shop.answers = [Unavailable("Closed."), 3, Unavailable("Closed."), 4]
+    configure_logging(stream=log)
+    shop.runtime.events.subscribe(lambda event: [][event.attempts], CallEvent)
+    asyncio.run(_called(shop, times=2))
+    assert shop.answers == []
+    assert log.getvalue().count("IndexError") == log.getvalue().count("listener failed") == 1
 
 
 def test_a_defect_has_the_line_of_its_author() -> None:

@@ -53,7 +53,7 @@ def _value(key: str, values: Sequence[str], schema: Schema) -> Any:
     if len(values) == 1:
         return _read(values[0], kinds)
     if "array" not in kinds:
-        raise usage(message=f"'{bounded(key)}' is given {len(values)} times, and it is no list.")
+        raise usage(message=f"'{bounded(key)}' is given {len(values)} times, and is not a list.")
     items = alternatives([item["items"] for item in accepted if "items" in item], schema)
     return [_read(value, _kinds(items)) for value in values]
 

@@ -102,7 +102,7 @@ def _value(title: str, field: Mapping[str, Any]) -> Any:
                 return _several(typed, [*options], field)
             return _chosen(typed, [*options]) if options else _KINDS.get(str(field.get("type")), str)(typed)
         except ValueError:
-            _show(f"  This is no answer: {quoted(typed)}.")
+            _show(f"  This is not an answer: {quoted(typed)}.")
     raise ValueError(title)
 
 

@@ -120,7 +120,9 @@ class Target:
         source = ToolSource(tuple(dict.fromkeys(named)), app, tuple(self.root or ()), folder)
         for root in self.root or ():
             if not root.is_dir():
-                error = ConfigurationError(issue=f"--root {root} is no folder", resolution="make it, or name another")
+                error = ConfigurationError(
+                    issue=f"--root {root} is not a folder", resolution="make it, or name another"
+                )
                 raise not_set_up(error) if source.is_governed else error
         return [source, *(ToolSource(app=other) for other in apps[1:])]
 

@@ -270,7 +270,7 @@ class Connection:
 
 def _of_result(result: Any) -> ServerAnswer:
     if not isinstance(result, Mapping):
-        return ServerAnswer("malformed", "the result is no object")
+        return ServerAnswer("malformed", "the result is not an object")
     content = result.get("content")
     blocks = content if isinstance(content, list) else []
     texts = [

@@ -155,5 +155,5 @@ def _not_repeated(capture: Capture, bound: BoundOperation, script: Script) -> It
         yield "The handler marks no effects, so that what it changes was changed again."
     if capture.key:
         yield "It was made without its idempotency key: no stored record was read or written."
-    if unset := [name for name in capture.withheld if name not in os.environ]:
+    if unset := [name for name in capture.withheld if name not in os.environ and not name.startswith(_REPLACED)]:
         yield f"Settings that are not kept and not set here: {', '.join(unset)}."

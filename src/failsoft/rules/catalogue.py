@@ -60,10 +60,10 @@ class Silences:
             place: The file that it is from, for the error.
 
         Raises:
-            CONFIG_ERROR: It is no table, a rule is unknown, or a reason is missing.
+            CONFIG_ERROR: It is not a table, a rule is unknown, or a reason is missing.
         """
         if not isinstance(table, Mapping):
-            raise ConfigurationError(issue=f"{_TABLE} in {place} is no table")
+            raise ConfigurationError(issue=f"{_TABLE} in {place} is not a table")
         reasons: dict[tuple[str, str], str] = {}
         for key, reason in table.items():
             name, _, tool = str(key).partition(":")

@@ -321,7 +321,8 @@ def _made(maker: Callable[[], Any], origin: str) -> Any:
 
 def not_set_up(error: ToolError) -> ToolError:
     """Return the failure of a governed toolset that cannot be instantiated, with a hint for the operator."""
-    sentence = f"The server could not be set up: {error.message}"
+    reason = f"{error.issue}." if isinstance(error, ConfigurationError) and error.issue else error.message
+    sentence = f"The server could not be set up: {reason}"
     failure = SystemErrorFactory.startup_failure(BootstrapFailure.code, human_message=sentence, cause=error)
     failure.operator_hint = error.operator_hint or getattr(error, "resolution", None) or ""
     return failure

@@ -232,7 +232,7 @@ def test_a_place_that_cannot_be_written_is_left_as_it_is(
         (["--client", "curser", "--app", "library:Library"], 1, "did you mean 'cursor'?"),
         (["--client", "cursor"], 2, "next: failsoft install --client cursor --app MODULE:CLASS"),
         (["--client", "cursor", "--app", "library:Lib"], 3, "did you mean 'Library'?"),
-        (["--client", "cursor", "--app", "library:Library", "--name", "a b"], 2, "is no name for a server"),
+        (["--client", "cursor", "--app", "library:Library", "--name", "a b"], 2, "is not a valid name for a server"),
         (["--client", "cursor", "--app", "library:Library", "--env", "NOT_SET_HERE"], 2, "is not set here"),
     ],
 )

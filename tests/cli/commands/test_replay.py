@@ -217,6 +217,15 @@ def test_settings_are_those_of_the_captured_call(desk) -> None:
     assert desk.run("replay", error_id).code == ExitCode.FAILED
 
 
+def test_settings_that_a_replay_replaces_are_not_said_to_be_missing(desk) -> None:
+    desk.env.update(FAILSOFT_AUDIT_PATH=str(desk.folder / "audit.jsonl"), FAILSOFT_SHOP_TOKEN="hunter2secret")
+    error_id = desk.fail("price", item="salt")
+    del desk.env["FAILSOFT_SHOP_TOKEN"]
+    said = desk.run("replay", error_id).err
+    assert "FAILSOFT_SHOP_TOKEN" in said
+    assert "FAILSOFT_AUDIT_PATH" not in said
+
+
 @pytest.mark.parametrize(
     ("operation", "arguments"), [("price", {"item": "salt", "token": "hunter2secret"}), ("secret", {"item": "salt"})]
 )

@@ -99,7 +99,7 @@ def install(
     source = target.source()
     title = name or "-".join(dict.fromkeys(tool.name for tool in source()))[:64]
     if not _NAME.fullmatch(title):
-        raise usage(message=f"'{bounded(title)}' is no name for a server: use letters, digits, '-' and '_'.")
+        raise usage(message=f"'{bounded(title)}' is not a valid name for a server: use letters, digits, '-' and '_'.")
     # -P: a module of the folder in which the client starts it, such as `mcp.py`, is not taken for a package
     entry: dict[str, Any] = {"command": sys.executable, "args": ["-P", "-m", "failsoft", "serve", *_arguments(source)]}
     if env:
@@ -166,7 +166,7 @@ def _with_json(path: Path, text: str, key: str, name: str, entry: Mapping[str, A
         raise _unusable(path, str(error)) from error
     servers = tree.setdefault(key, {}) if isinstance(tree, dict) else None
     if not isinstance(servers, dict):
-        raise _unusable(path, f"its `{key}` is no object")
+        raise _unusable(path, f"its `{key}` is not an object")
     servers[name] = entry
     return _json(tree)
 

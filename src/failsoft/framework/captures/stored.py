@@ -136,7 +136,7 @@ def read_capture(error_id: str) -> Capture:
     """
     folder = captures_folder()
     if not is_error_id(error_id):
-        raise InvalidParameter(message=f"'{bounded(error_id)}' is no error id: it has 16 hexadecimal digits.")
+        raise InvalidParameter(message=f"'{bounded(error_id)}' is not an error id, which has 16 hexadecimal digits.")
     try:
         content = read_file(folder, error_id, _BYTES_AT_MOST)
     except FileNotFoundError:

@@ -92,7 +92,8 @@ class Docs(BaseTool):
         folder = Path.cwd() if root is None else Path(root)
         if not folder.is_dir():
             raise ConfigurationError(
-                issue="the documentation folder does not exist", resolution=f"{folder} is no folder; name one that is"
+                issue="the documentation folder does not exist",
+                resolution=f"{folder} is not a folder; name one that exists",
             )
         folder = folder.absolute()
         self.roots = (folder,)

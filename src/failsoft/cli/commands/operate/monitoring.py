@@ -58,7 +58,7 @@ def export(
     files: dict[str, str] = {}
     if MonitoringFormat.rules in chosen and not docs_url:
         typer.echo(
-            "Without --docs-url, the address of this documentation, `runbook_url` is no whole address.", err=True
+            "Without --docs-url (the address of this documentation) the links in `runbook_url` are relative.", err=True
         )
     if MonitoringFormat.rules in chosen:
         files["failsoft.rules.yml"] = _yaml(

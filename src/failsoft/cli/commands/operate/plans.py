@@ -216,7 +216,7 @@ def _with_plans(work: Callable[[Registers], Awaitable[T]], root: Path | None) ->
     """
     folder = (root or Path()).resolve()
     if not folder.is_dir():
-        raise ConfigurationError(issue=f"--root {folder} is no folder", resolution="make it, or name another")
+        raise ConfigurationError(issue=f"--root {folder} is not a folder", resolution="make it, or name another")
 
     async def run(backend: Backend, _prefix: str) -> T:
         registers: Registers = ()

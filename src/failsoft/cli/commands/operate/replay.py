@@ -128,7 +128,7 @@ def _require_class(capture: Capture) -> None:
         found = vars(found).get(part)
     if name and not (isinstance(found, type) and issubclass(found, BaseTool)):
         raise usage(
-            message=f"The capture names '{bounded(capture.toolset_class)}', which is no class of tools.",
+            message=f"The capture names '{bounded(capture.toolset_class)}', which is not a class of tools.",
             hint=f"failsoft replay {capture.error_id} --app MODULE:ATTRIBUTE",
         )
 

@@ -25,7 +25,7 @@ _SHARED = ("Repeat", "Who acts", "HTTP status", "In `coded_error`", "Since")
 """The facts that a page shows once if an error has them from its category."""
 _SHARING = "All errors of this category share these facts, unless their section says otherwise."
 _RETRY: dict[RetryWhen, str] = {
-    "after_fix": "after the call was corrected",
+    "after_fix": "once the call is corrected",
     "after_delay": "after a wait, unless something may have been changed that must not be changed twice",
     "never": "no",
 }

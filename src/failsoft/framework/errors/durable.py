@@ -51,6 +51,8 @@ class InvariantViolation(InternalError):
     """An invariant of the server was violated.
 
     Raised when: a check of a named invariant fails. In the workspace toolset it locks the session.
+    Caller: do not repeat the call; write a failure report if the answer asks for one, and report the error id to the
+    user.
     Operator: find the error id in the audit log, which names the invariant.
     """
 

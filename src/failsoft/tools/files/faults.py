@@ -287,7 +287,7 @@ class LockTimeout(Conflict):
 
     Raised when: the file's lock is not free within the limit.
     Caller: call again after the wait that the answer gives.
-    Operator: look for calls that hang, or raise `FAILSOFT_EDIT_LOCK_TIMEOUT_S` (edit).
+    Operator: look for calls that hang, or raise `FAILSOFT_EDIT_LOCK_TIMEOUT_S` (edit toolset).
     """
 
     file_path: Public[str | None] = None

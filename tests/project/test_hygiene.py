@@ -48,6 +48,14 @@ def test_every_changelog_fragment_has_a_kind_and_says_something(root: Path) -> N
     assert bad == []
 
 
+def test_every_release_is_one_page_of_the_change_log_with_its_date(root: Path) -> None:
+    first, *releases = re.split(r"^## ", (root / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
+    assert first.endswith("<!-- fragments go here -->\n")  # where towncrier puts the next one
+    assert [text for text in releases if not re.match(r"\d+\.\d+\.\d+ \(\d{4}-\d\d-\d\d\)\n", text)] == []
+    assert [text[:20] for text in releases if len(text.splitlines()) > 120] == []
+    assert releases
+
+
 def test_every_silenced_lint_rule_is_named_and_has_a_reason(tracked: dict[Path, str]) -> None:
     noqa = re.compile(r"#\s*noqa\b(?!: [A-Z0-9, ]+ - \S)")
     bare = [

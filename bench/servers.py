@@ -23,6 +23,7 @@ __all__ = ["HTTP_SERVERS", "Running", "bare", "running"]
 
 HTTP_SERVERS = {
     "ours": "our_app",
+    "ours without uvloop": "our_app",
     "bare SDK": "bare_app",
     "raw ASGI app": "raw_app",
     "FastMCP": "fastmcp_app",

@@ -25,7 +25,13 @@ from servers import HTTP_SERVERS, Running, bare, running
 from failsoft import mcp_server
 
 CLIENTS = 8
-GOALS = {"bare SDK": ">= 3", "FastMCP with middlewares": ">= 6", "FastMCP": "", "raw ASGI app": ">= 0.35"}
+GOALS = {
+    "ours without uvloop": "",
+    "bare SDK": ">= 3",
+    "FastMCP with middlewares": ">= 6",
+    "FastMCP": "",
+    "raw ASGI app": ">= 0.35",
+}
 """What our throughput is compared with."""
 
 
@@ -59,7 +65,8 @@ async def over_http(*, rounds: int, times: int) -> list[Figure]:
     async with AsyncExitStack() as stack:
         started: dict[str, tuple[Running, Clients]] = {}
         for name, factory in _installed().items():
-            server = await stack.enter_async_context(running(factory))
+            loop = {"UVICORN_LOOP": "asyncio"} if name.endswith("without uvloop") else {}
+            server = await stack.enter_async_context(running(factory, **loop))
             sent = request("get_document", ARGUMENTS["success"], port=server.port)
             started[name] = server, await stack.enter_async_context(Clients(server.port, [sent] * CLIENTS))
         contenders: dict[str, Contender] = {name: clients.calls for name, (_, clients) in started.items()}

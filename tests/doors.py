@@ -118,7 +118,7 @@ HOMES = {
     "failsoft.metrics.board": "Board, Boards, in_use, use as use_board",
     "failsoft.metrics.dashboards": "dashboards",
     "failsoft.metrics.definitions": (
-        "ATTEMPTS, CALLS, CIRCUIT_TRANSITIONS, DEFINITIONS, DURATION, OTHER, PRINCIPAL_CALLS, REFUSED, "
+        "ATTEMPTS, CALLS, CIRCUIT_TRANSITIONS, DEFINITIONS, DURATION, JOBS, OTHER, PRINCIPAL_CALLS, REFUSED, "
         "REPEATED_FAILURES"
     ),
     "failsoft.metrics.rules": "ALERTS, alertmanager_file, rule_file",
@@ -249,7 +249,7 @@ HOMES = {
     "failsoft.jobs": "local as local_engine_module",
     "failsoft.jobs.answers": "structured as structured_of_job",
     "failsoft.jobs.processes": "fork_server as fork_server_module",
-    "failsoft.jobs.record": "Job, new_job_id",
+    "failsoft.jobs.record": "Job, JobState, new_job_id",
     "failsoft.jobs.toolset": "jobs_of",
     "failsoft.tools.flux.workers.pool": "Workers",
     "failsoft.jobs.processes.worker": "begin, call_deadline, progress",

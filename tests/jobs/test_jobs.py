@@ -13,6 +13,7 @@ from mcp import Client
 from mcp_types import ElicitResult
 
 from failsoft import BaseTool, CallContext, Runtime, Settings, mcp_server, operation
+from tests.doors import JOBS, JobState
 from tests.jobs.caller import Caller
 
 pytestmark = pytest.mark.anyio
@@ -207,3 +208,11 @@ async def test_jobs_are_counted_by_state() -> None:
         await gauges.refresh()
         counted = {labels[0]: number for name, labels, number in gauges.read(shared=True) if name == "mcp_jobs"}
         assert (counted["completed"], counted["failed"], counted["working"]) == (1, 1, 0)
+
+
+async def test_jobs_are_listed_and_counted_by_the_states_that_a_record_has() -> None:
+    async with served() as caller:
+        [listed] = [tool for tool in (await caller.client.list_tools()).tools if tool.name == "list_jobs"]
+    states = ["working", "input_required", "completed", "failed", "cancelled"]
+    assert [*JobState] == [*JOBS.values] == states
+    assert {"type": "string", "enum": states} in listed.input_schema["properties"]["state"]["anyOf"]

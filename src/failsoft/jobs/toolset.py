@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -31,6 +31,10 @@ from failsoft.jobs.run import InProcess
 
 if TYPE_CHECKING:
     from failsoft.jobs.temporal import TemporalEngine
+
+    StateName: TypeAlias = str
+else:
+    StateName = Literal[tuple(state.value for state in JobState)]
 
 FLEET_URL = "FAILSOFT_FLEET_URL"
 _WAIT_AT_MOST_S = 60.0
@@ -143,7 +147,7 @@ class Jobs(BaseTool):
         self,
         call: CallContext,
         state: Annotated[
-            Literal["working", "input_required", "completed", "failed", "cancelled"] | None,
+            StateName | None,
             Field(description="Only jobs in this state."),
         ] = None,
     ) -> dict[str, Any]:

@@ -71,7 +71,7 @@ class Script:
         return next((facts for raised, facts in self._raised if raised is error), None)
 
     def _made(self, name: str, facts: Mapping[str, Any]) -> BaseException:
-        error = error_from(facts)
+        error = exception_from(facts)
         if error is None:
             self.substituted.append(name)
             error = ToolSystemError(component=f"the effect {name}")
@@ -105,7 +105,7 @@ def facts_of(error: BaseException) -> dict[str, Any]:
     }
 
 
-def error_from(facts: Mapping[str, Any]) -> BaseException | None:
+def exception_from(facts: Mapping[str, Any]) -> BaseException | None:
     """Return the exception of such facts, or its typed error if it cannot be made; None for an unknown code.
 
     No module is imported for it, and only subclasses of `Exception` are made.

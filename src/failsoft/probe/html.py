@@ -34,7 +34,7 @@ pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; font: .875rem/1
 """
 
 
-def as_html(report: ProbeReport, proxied: ProbeReport | None = None) -> str:
+def as_html(report: ProbeReport, proxied: ProbeReport | None) -> str:
     """Return the page of a report, and of the same server behind the proxy beside it."""
     digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"

@@ -157,7 +157,7 @@ class ModelStore:
         self._media: Shelf[MediaRecord] = Shelf(store, "media", _medium, **limits)
 
     async def add_model(
-        self, call: Call, recipe: Recipe, facts: Mapping[str, Any], *, name: str = "", suffix: str = ""
+        self, call: Call, recipe: Recipe, facts: Mapping[str, Any], *, name: str, suffix: str = ""
     ) -> ModelRecord:
         """Store a model under a new id, as an effect of the call.
 

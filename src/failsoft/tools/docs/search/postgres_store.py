@@ -78,7 +78,7 @@ class PostgresStore:
         fingerprint: Distinguishes the indexes of one root.
     """
 
-    def __init__(self, url: str, root: Path, language: str = "english", fingerprint: str = "") -> None:
+    def __init__(self, url: str, root: Path, language: str, fingerprint: str) -> None:
         variant = f"_{fingerprint}" if fingerprint else ""
         self.name = f"failsoft_docs_{key_of(root)}{variant}_v{SCHEMA_VERSION}"
         self._url = url

@@ -176,9 +176,7 @@ TEMPORARY = "The search index cannot be kept in the cache folder, so it is rebui
 REBUILT = "The search index was damaged and was rebuilt."
 
 
-def open_store(
-    root: Path, cache_dir: Path | None, language: str = "english", fingerprint: str = ""
-) -> tuple[Store, str]:
+def open_store(root: Path, cache_dir: Path | None, language: str, fingerprint: str) -> tuple[Store, str]:
     """Return the store of this root, ready for use, and a warning if it had to be repaired.
 
     Args:
@@ -204,7 +202,7 @@ def open_store(
     return store, ""
 
 
-def temporary_store(error: BaseException, language: str = "english") -> Store:
+def temporary_store(error: BaseException, language: str) -> Store:
     """Return a store in a temporary folder, which goes with it, and log why.
 
     Raises:

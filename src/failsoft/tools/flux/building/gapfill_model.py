@@ -65,9 +65,8 @@ TargetGrowth = Annotated[
     Field(gt=0, le=_GROWTH_AT_MOST, description="Growth to reach, per hour; 0.01 asks for any growth at all"),
     Fault(InvalidTargetGrowth, "range"),
 ]
-MaxComplexity = Annotated[int, Field(ge=1, le=1_000, description="Reactions that may be added at most")]
-
 _COMPLEXITY_AT_MOST = 1_000
+MaxComplexity = Annotated[int, Field(ge=1, le=_COMPLEXITY_AT_MOST, description="Reactions that may be added at most")]
 
 
 def next_gapfill_step(

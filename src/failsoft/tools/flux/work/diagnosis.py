@@ -64,7 +64,7 @@ def infeasible(
     names: tuple[str, ...],
     verdict: Verdict,
     *,
-    unusable: Sequence[str] = (),
+    unusable: Sequence[str],
 ) -> FbaInfeasible:
     """Return the error for an objective without flux, with the causes; call inside `with model:`.
 

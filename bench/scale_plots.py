@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 from matplotlib import pyplot as plt
-from scale import Point
+
+if TYPE_CHECKING:
+    from scale import Point
 
 __all__ = ["draw"]
 

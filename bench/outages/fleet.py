@@ -228,5 +228,5 @@ def measure(given: Any) -> list[Figure]:
     if given.plots is not None:
         from outages.plots import draw_fleet  # noqa: PLC0415 - matplotlib may be missing
 
-        draw_fleet({name: of[0] for name, of in views.items()}, given.plots)
+        draw_fleet({name: of[0] for name, of in views.items()}, (FROM_S, UNTIL_S), given.plots)
     return _figures(views)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from outages import fleet
 from outages.scenarios import CALLS_A_SECOND, SLOW_FROM_S, SLOW_UNTIL_S, Course
 from outages.service import Service
+
+if TYPE_CHECKING:
+    from outages.fleet import View
 
 __all__ = ["draw", "draw_fleet"]
 
@@ -42,15 +45,22 @@ def _lines(values: Mapping[str, object], label: str, limit: float | None, file: 
     _save(figure, file)
 
 
-def draw_fleet(views: Mapping[tuple[str, str], fleet.View], folder: Path) -> None:
-    """Write `fleet-success.svg`, `fleet-load.svg` and `fleet-refused.svg`, with a panel for each scenario."""
+def draw_fleet(views: Mapping[tuple[str, str], View], trouble_s: tuple[float, float], folder: Path) -> None:
+    """Write `fleet-success.svg`, `fleet-load.svg` and `fleet-refused.svg`, with a panel for each scenario.
+
+    Args:
+        views: By scenario and policy.
+        trouble_s: When the trouble of a scenario begins and ends.
+        folder: Where to.
+    """
     mpl.rcParams.update(STYLE)
     success = folder / "fleet-success.svg"
-    _panels(views, "successful calls (%)", lambda of: [100 * one for one in of.course.success], success)
-    _panels(views, "requests a second", lambda of: of.course.load, folder / "fleet-load.svg")
+    _panels(views, trouble_s, "successful calls (%)", lambda of: [100 * one for one in of.course.success], success)
+    _panels(views, trouble_s, "requests a second", lambda of: of.course.load, folder / "fleet-load.svg")
     breakers = {name: of for name, of in views.items() if any(of.refused)}
     _panels(
         breakers,
+        trouble_s,
         "calls refused by a breaker (%)",
         lambda of: [100 * one / (calls or 1) for one, calls in zip(of.refused, of.calls, strict=True)],
         folder / "fleet-refused.svg",
@@ -58,12 +68,16 @@ def draw_fleet(views: Mapping[tuple[str, str], fleet.View], folder: Path) -> Non
 
 
 def _panels(
-    views: Mapping[tuple[str, str], fleet.View], label: str, value: Callable[[fleet.View], Sequence[float]], file: Path
+    views: Mapping[tuple[str, str], View],
+    trouble_s: tuple[float, float],
+    label: str,
+    value: Callable[[View], Sequence[float]],
+    file: Path,
 ) -> None:
     scenarios = dict.fromkeys(scenario for scenario, _ in views)
     figure, panels = plt.subplots(1, len(scenarios), figsize=(7.2, 2.9), layout="constrained", sharey=True)
     for axes, shown in zip(panels, scenarios, strict=True):
-        axes.axvspan(fleet.FROM_S, fleet.UNTIL_S, color="0.9")
+        axes.axvspan(*trouble_s, color="0.9")
         for (scenario, policy), of in views.items():
             if scenario == shown:
                 axes.plot(value(of), label=policy, linewidth=1.1)

@@ -6,6 +6,7 @@ The pytest plugin of failsoft provides fixtures for them. Nothing here needs pyt
 from __future__ import annotations
 
 from failsoft.framework.safe.author_reports import Report, watch_reports
+from failsoft.replay import Replayed
 from failsoft.testing.clock import InstantClock, InstantLoop
 from failsoft.testing.kit import (
     CapturedEvents,
@@ -13,9 +14,9 @@ from failsoft.testing.kit import (
     fails_with,
     fresh_runtime,
     http_error,
+    replayed,
     without_recovery,
 )
-from failsoft.testing.replays import Replayed, replayed
 from failsoft.testing.scripts import AnswerScript, Delay, FaultScript, Hang
 
 __all__ = [

@@ -52,8 +52,8 @@ class Probe:
         self._is_alone = is_alone
         self._connection, self._bounds = connection, bounds
         self._calls = Calls(connection, bounds, progress)
-        self._reader = Reader({}, frozenset())
-        self._bases = Bases(self._calls, self._reader)
+        self._reader: Reader
+        self._bases: Bases  # both are made once the tools of the server are known
         self._meant: dict[tuple[str, str], ServerAnswer] = {}
         self._repeated: set[tuple[str, str]] = set()
         self._broken: Counter[str] = Counter()

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from failsoft import AskPerson, BaseTool, operation
-from failsoft.testing import AnswerScript, connected
+from failsoft.testing import AnswerScript, InstantClock, connected
 from tests.framework.recording import quiet_runtime
 
 
@@ -47,6 +47,14 @@ def test_a_client_without_a_callback_cannot_ask() -> None:
     answer = asyncio.run(main())
     assert isinstance(answer, dict)
     assert answer["error"]["code"] == "APPROVAL_REQUIRED"
+
+
+def test_direct_calls_on_a_clock_that_was_begun_before_the_block_are_answered() -> None:
+    shelf, script = Shelf(runtime=quiet_runtime()), AnswerScript({"confirm": True})
+    with InstantClock() as clock:
+        assert not clock.run(shelf.execute_with_error_handling("delete", {"title": "Emma"})).success
+        with script.answers():
+            assert clock.run(shelf.execute_with_error_handling("delete", {"title": "Emma"})).success
 
 
 def test_direct_calls_are_answered_within_the_block_alone() -> None:

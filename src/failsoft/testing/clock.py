@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
+from contextvars import copy_context
 from types import TracebackType
 from typing import Any, Self, TypeVar, TypeVarTuple, Unpack
 
@@ -74,7 +75,7 @@ class InstantClock:
         Inside `with clock:` all runs share one loop, so that tasks and resources outlive a single run.
         """
         if self._runner is not None:
-            return self._runner.run(main)
+            return self._runner.run(main, context=copy_context())  # of this call, and not of the first one
         with asyncio.Runner(loop_factory=self.loop_factory) as runner:
             return runner.run(main)
 

@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 import failsoft
+from failsoft.events import Event
 from scripts.error_redirects import on_post_build
 from scripts.long_description import long_description
 from tests.doors import PLACES, entries
@@ -295,6 +296,12 @@ def test_the_page_on_middleware_lists_the_places_of_the_chain_in_their_order(roo
     page = (root / "docs" / "how-to" / "write-a-middleware.md").read_text()
     listed = page.split("Outermost first: ")[1].split(". ")[0]
     assert tuple(re.findall(r"`(\w+)`", listed)) == PLACES
+
+
+def test_the_guide_to_events_lists_every_kind(root: Path) -> None:
+    page = (root / "docs/how-to/listen-to-events.md").read_text()
+    listed = re.findall(r"^\| `(\w+Event)`", page, re.MULTILINE)
+    assert sorted(listed) == sorted(kind.__name__ for kind in Event.__args__)
 
 
 def test_previews_show_a_card_of_the_usual_size(root: Path) -> None:

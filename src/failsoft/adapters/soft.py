@@ -56,7 +56,7 @@ def soft(
             `CallContext` and `job` a server of failsoft, which only a toolset has.
 
     Raises:
-        TypeError: It is no function, stands above the decorator of a server, or an option is not usable.
+        TypeError: It is not a function, is above the decorator of a server, or an option is not usable.
 
     Examples:
         >>> from failsoft import soft

@@ -39,8 +39,8 @@ class Client:
         patience_s: The longest wait before a repeat, in seconds.
         connect_timeout_s: The limit for the start of the server and the first exchange with it, in seconds.
         mode: How the protocol's era is negotiated: `auto`, `legacy`, or a version.
-        on_question: Answers questions of the server to a person, see `OnQuestion`; without it nobody can be asked. The
-            time of a call with `timeout_s` goes on meanwhile.
+        on_question: Answers questions of the server to a person, see `OnQuestion`; without it no person can be asked.
+            The time of a call with `timeout_s` goes on meanwhile.
 
     Raises:
         ToolError: From `call`: what the server answered, with its code, category, advice, effect, next step and

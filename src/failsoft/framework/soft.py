@@ -53,7 +53,7 @@ def declare(function: F, **facts: Any) -> F:
     """Declare a function as an operation, and return the function itself; the arguments are those of the class.
 
     Raises:
-        TypeError: It is no plain function, or an option is not usable.
+        TypeError: It is not a plain function, or an option is not usable.
     """
     with located(function):
         setattr(function, _MARK, SoftOperation(function, **facts))

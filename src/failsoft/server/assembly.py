@@ -126,7 +126,7 @@ def mcp_server(
         instructions: What it tells clients about itself; by default the `introduction` of each toolset.
 
     Raises:
-        CONFIG_ERROR: Two tools have one name, or something given is no toolset.
+        CONFIG_ERROR: Two tools have one name, or something given is not a toolset.
 
     Examples:
         >>> mcp_server(Shelf, name="shelf", version="1.2").name

@@ -51,8 +51,8 @@ def serve(  # noqa: PLR0913 - options of an operator, keyword-only except the fi
         on_ready: Called with the server's URL once it answers; over HTTP only.
 
     Raises:
-        CONFIG_ERROR: Two tools have one name, something given is no toolset, the address cannot be used, or the server
-            would be exposed without a token.
+        CONFIG_ERROR: Two tools have one name, something given is not a toolset, the address cannot be used, or the
+            server would be exposed without a token.
         INIT_ERROR: A toolset failed to start.
 
     Examples:

@@ -32,7 +32,7 @@ def run_worker(tools: Tools, *, name: str | None = None, on_ready: Callable[[str
         on_ready: Called with the task queue once Temporal has been reached.
 
     Raises:
-        CONFIG_ERROR: There is no engine, no shared store, no operation with `job`, or something given is no toolset.
+        CONFIG_ERROR: There is no engine, no shared store, no operation with `job`, or something given is not a toolset.
         UNAVAILABLE: The engine cannot be reached.
         INIT_ERROR: A toolset failed to start.
     """

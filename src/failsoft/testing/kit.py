@@ -225,7 +225,7 @@ def fails_with(
 
     Raises:
         AssertionError: It is not; the message shows the actual response.
-        TypeError: It is no `ToolResponse`, but what a client returned, or a coroutine.
+        TypeError: It is not a `ToolResponse`, but what a client returned, or a coroutine.
 
     Examples:
         >>> answer = asyncio.run(Shelf().execute_with_error_handling("count", {}))

@@ -54,7 +54,7 @@ class HttpApi:
         auth: Alternatives of credentials, each their names; the first one whose values are all set is sent.
 
     Raises:
-        CONFIG_ERROR: `base_url` is no http or https address, or a credential cannot be sent in a header.
+        CONFIG_ERROR: `base_url` is not an http or https address, or a credential cannot be sent in a header.
 
     Examples:
         >>> from pydantic import SecretStr
@@ -132,7 +132,7 @@ class HttpApi:
             ToolError: The API's failure. With 4xx nothing was changed, except 408, 424 and 499; any other failure of
                 a request that may change something leaves that unknown.
             RESULT_TOO_LARGE: The answer is too large.
-            BAD_OUTPUT: It is no JSON although it says so.
+            BAD_OUTPUT: It is not JSON, although it claims to be.
         """
         if self._client is None:
             await self.start()

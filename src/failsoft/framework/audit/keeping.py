@@ -24,7 +24,7 @@ class Keeping:
     """What is kept of a log beside its current file; by default everything.
 
     Args:
-        days: Files that were last written longer ago are not kept; None keeps them for ever. The system time counts as
+        days: Files that were last written longer ago are not kept; None keeps them forever. The system time counts as
             it was at the start, so that a jump of the clock removes no file that is young.
         bytes: Of more bytes the oldest files are not kept; None keeps them all.
         archive: The folder that files move to which are not kept; None deletes them.

@@ -68,7 +68,7 @@ class AuditLog:
         max_bytes: A file of this size is rotated; the chain continues in a new file.
         head_path: The file of the chain's head; by default, or as `state:`, in the user's state folder.
         wait_s: How long a call waits for its entry, in seconds: for the lock and for the disk.
-        keep_days: How long entries are kept at least, in days, with a rotation every day; None keeps them for ever.
+        keep_days: How long entries are kept at least, in days, with a rotation every day; None keeps them forever.
         keep_bytes: The most bytes of rotated files that are kept; None keeps them all.
         archive: Where files move to that are not kept; None deletes them.
     """

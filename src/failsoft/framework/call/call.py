@@ -283,7 +283,7 @@ class Call(CallContext):
             self.effect_so_far = worst(self.effect_so_far, effect_of_failed_run(self, raised))
 
     def require_rerun_allowed(self) -> None:
-        """Refuse or count a further run of the handler, whoever starts it.
+        """Refuse or count a further run of the handler, whatever starts it.
 
         Raises:
             ToolError: The error of the last run: another could do its work twice, or is one more than allowed.

@@ -321,7 +321,7 @@ def operation(
             - `verify_with`: The read-only operation that shows, by arguments of the same names, if the work was done.
             - `timeout`: The time limit of the whole call in seconds, above 0; by default that of the settings.
             - `recovery`: The strategies of this operation, in place of the runtime's; an empty list disables recovery.
-            - `confirm`: The person who uses the client has to allow each call; one that nobody allows, or where nobody
+            - `confirm`: The person who uses the client has to allow each call; one that is not allowed, or where nobody
               can be asked, fails with APPROVAL_REQUIRED. `"when destructive"`: only of operations that say
               `destructive=True`, or neither that nor `read_only`, unless a check sets `call.read_only`. The outcome of
               an earlier call, by its key or from a cache, is given without a question.

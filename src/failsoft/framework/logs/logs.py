@@ -207,8 +207,8 @@ def configure_logging(
     """Set up logging for an application, in place of all sinks that loguru has, and return the new sink's id.
 
     Args:
-        level: The least level that is written; by default `FAILSOFT_LOG_LEVEL`.
-        json_lines: One JSON object a line, or text for people; by default `FAILSOFT_LOG_JSON`.
+        level: The lowest level that is written; by default `FAILSOFT_LOG_LEVEL`.
+        json_lines: One JSON object per line, or else text for people; by default `FAILSOFT_LOG_JSON`.
         stream: Where to; by default standard error. Never standard output, which belongs to the protocol under stdio.
         intercept: Loggers of the standard library whose records are written too (`mcp`, `uvicorn`); an empty name is
             the root, which has those of all libraries and the warnings.

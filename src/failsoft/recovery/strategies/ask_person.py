@@ -38,7 +38,7 @@ class AskPerson:
         ask: The parameters that may be asked for: texts, numbers, booleans and listed values. Never secrets.
 
     Raises:
-        TypeError: `ask` is no list of names, or names a secret: by its name, or at import by its type.
+        TypeError: `ask` is not a list of names, or names a secret: by its name, or at import by its type.
         CONFIG_ERROR: At import: the operation that lists the strategy has no such parameter, or one that a form cannot
             ask for.
 
@@ -77,7 +77,7 @@ class AskPerson:
         return [Link(self.name, _completing(self, bound), "repair")] if not known.keys().isdisjoint(self.ask) else []
 
     async def attempt(self, error: ToolError, call: Call) -> RecoveryResult | None:
-        """Return the value of the run with the argument that the person gave; None if there is nobody to ask.
+        """Return the value of the run with the argument that the person gave; None if no person can be asked.
 
         Raises:
             ToolError: The error itself, if the person did not give a usable answer; or that of the run.

@@ -316,7 +316,7 @@ class Circuit:
         return {(self.dependency,): STATES.index(self._shown)}
 
     async def refresh(self) -> None:
-        """Ask a shared store for the state, whoever changed it."""
+        """Ask a shared store for the current state, which another process may have changed."""
         self._shown = (await self.view()).state
 
     async def _force(self, state: CircuitStateName, held: str) -> None:

@@ -57,7 +57,7 @@ def asgi_app(
         auth: OAuth settings of the SDK, for a protected resource; they go with a token verifier.
 
     Raises:
-        CONFIG_ERROR: Two tools have one name, something given is no toolset, or OAuth settings have no verifier.
+        CONFIG_ERROR: Two tools have one name, something given is not a toolset, or OAuth settings have no verifier.
 
     Examples:
         >>> app = asgi_app(Shelf, allowed_hosts=["tools.example.org"])  # uvicorn module:app

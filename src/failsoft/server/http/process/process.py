@@ -57,7 +57,7 @@ class AppFactory:
         """Return the app.
 
         Raises:
-            CONFIG_ERROR: Two tools have one name, or something given is no toolset.
+            CONFIG_ERROR: Two tools have one name, or something given is not a toolset.
         """
         assembly = self.assemble(self.tools, name=self.name, version=self.version, instructions=self.instructions)
         return build_app(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -105,21 +104,16 @@ class ProxyProtocol(ToolProtocol):
             tool.front.seen(ctx.session)
         return self._list
 
-    def _scope(
-        self,
-        ctx: ServerRequestContext[Any, Any],
-        params: types.RequestParams | None,
-        progress: Progress,
-    ) -> CallScope:
-        scope = super()._scope(ctx, params, progress)
+    def _scope(self, ctx: ServerRequestContext[Any, Any], progress: Progress) -> CallScope:
+        known = self._known(ctx, progress) | {"max_response_bytes": None}
+        meta = known["meta"]
         request = ProxyRequest(
             session=ctx.session,
-            meta=scope.meta,
-            progress=progress if "progressToken" in scope.meta or "progress_token" in scope.meta else None,
-            answers_later=scope.ask is not None and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS,
+            meta=meta,
+            progress=progress if "progressToken" in meta or "progress_token" in meta else None,
+            answers_later=known["ask"] is not None and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS,
         )
-        facts = {field.name: getattr(scope, field.name) for field in dataclasses.fields(CallScope) if field.init}
-        return ForeignScope(**{**facts, "max_response_bytes": None}, run=partial(_run, request))
+        return ForeignScope(**known, run=partial(_run, request))
 
     def _with(self, scope: CallScope, brought: Resumed) -> CallScope:
         resumed: Any = super()._with(scope, brought)

@@ -139,7 +139,7 @@ class ToolProtocol:
             MCPError: As `encode` raises it, or -32603 for an internal error of this module.
         """
         progress = Progress(ctx.session)
-        scope = self._scope(ctx, params, progress)
+        scope = self._scope(ctx, progress)
         refused = failed = self._refusal(ctx, bound, scope)
         if self._settings.metrics_principals != "off":
             bound = counted(bound, scope.principal, self._settings)
@@ -284,30 +284,27 @@ class ToolProtocol:
         """Return a response as the result of `tools/call`."""
         return call_tool_result(response)
 
-    def _scope(
-        self,
-        ctx: ServerRequestContext[Any, Any],
-        params: types.RequestParams | None,  # noqa: ARG002 - for subclasses that pass more of it on
-        progress: Progress,
-    ) -> CallScope:
-        """Return the scope of a call, from the transport's request.
+    def _scope(self, ctx: ServerRequestContext[Any, Any], progress: Progress) -> CallScope:
+        """Return the scope of a call."""
+        return CallScope(**self._known(ctx, progress))
+
+    def _known(self, ctx: ServerRequestContext[Any, Any], progress: Progress) -> dict[str, Any]:
+        """Return what the transport's request says of a call, by the names of `CallScope`.
 
         It has no session: tools that need one take it as an argument, since HTTP runs stateless in several processes.
         """
-        return CallScope(
+        return {
             **spans.ids_of(ctx),
-            principal=principal_of(ctx),
-            ask=self.asking.way(ctx) if ctx.method == "tools/call" else None,
-            meta=ctx.meta or {},
-            sends_key=True,
-            report_progress=progress,
-            toolbox=self._toolbox,
-            max_response_bytes=self._max_response_bytes,
-            ended_by_server=lambda: _ending() if self._lifecycle.was_cut_off(asyncio.current_task()) else None,
+            "principal": principal_of(ctx),
+            "ask": self.asking.way(ctx) if ctx.method == "tools/call" else None,
+            "meta": ctx.meta or {},
+            "report_progress": progress,
+            "toolbox": self._toolbox,
+            "max_response_bytes": self._max_response_bytes,
+            "ended_by_server": lambda: _ending() if self._lifecycle.was_cut_off(asyncio.current_task()) else None,
             # Over HTTP, and during shutdown, a cancelled request means that the connection was closed.
-            cancels=lambda: ctx.request is None and self._lifecycle.is_ready,
-            script=None,
-        )
+            "cancels": lambda: ctx.request is None and self._lifecycle.is_ready,
+        }
 
     def _unknown(self, name: str, arguments: Mapping[str, Any]) -> MCPError:
         return no_such_tool(self._toolbox.unknown(name, arguments))

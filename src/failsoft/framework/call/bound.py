@@ -311,22 +311,17 @@ class Toolbox:
 
     def __init__(self, tools: Iterable[BaseTool]) -> None:
         self.tools: tuple[BaseTool, ...] = tuple(tools)
-        self._operations: Mapping[str, BoundOperation]
-        self._operations = self.tools[0].operations if len(self.tools) == 1 else self._joined()
-
-    def _joined(self) -> dict[str, BoundOperation]:
         found: dict[str, BoundOperation] = {}
         for tool in self.tools:
             for name, bound in tool.operations.items():
-                taken = found.get(name)
-                if taken is not None:
+                if (taken := found.get(name)) is not None:
                     where = f"in {taken.tool_name} and {tool.name}"
                     raise ConfigurationError(
                         issue=f"two tools are named '{name}' ({where}): prefix one of the names",
                         resolution=f'rename one: @operation(name="{tool.name}_{name}")',
                     )
                 found[name] = bound
-        return found
+        self._operations: Mapping[str, BoundOperation] = self.tools[0].operations if len(self.tools) == 1 else found
 
     @property
     def operations(self) -> Mapping[str, BoundOperation]:

@@ -209,11 +209,8 @@ class BoundOperation(Generic[P, R_co]):
             CONFIG_ERROR: Its strategies are not compatible with each other or with the operation.
         """
         (engine, timeout_s), checks, tool = self._in_force(), self.checks, self.tool
-        joins_stages = self.wire.name == "error_response"
-        links = [
-            Link("observe", observe, "observe"),
-            Link("validate", validate(checks if joins_stages else ()), "validate"),
-        ]
+        joined = checks if self.wire.name == "error_response" else ()
+        links = [Link("observe", observe, "observe"), Link("validate", validate(joined), "validate")]
         if timeout_s is not None and math.isfinite(timeout_s):
             links.append(Link("deadline", deadline(timeout_s), "deadline"))
         else:
@@ -299,9 +296,7 @@ class BoundOperation(Generic[P, R_co]):
 
 
 class Toolbox:
-    """The operations of several toolsets by MCP name, in the order of registration.
-
-    That of one toolset has those that it gets later, too.
+    """The operations of toolsets by MCP name, in the order of registration; of one toolset also those that come later.
 
     Raises:
         CONFIG_ERROR: Two operations have one name; the message says how to rename one of them.

@@ -237,7 +237,7 @@ def test_every_event_and_code_of_the_incidents_exists(root: Path, seen: list[str
     source = "".join(text for path, text in tracked.items() if path.is_relative_to(root / "src"))
     logged = set(re.findall(r'"(?:event": "|)(\w+)"', source))
     logged |= {f"worker_{kind}" for kind in ("started", "stalled", "ended")}
-    assert {"store_lost", "worker_ended", "reload_failed", "circuit"} <= events
+    assert {"store_lost", "worker_ended", "reload_failed", "circuit", "call_recovered"} <= events
     assert events <= logged
     pages = "".join(text for path, text in tracked.items() if path.parent == root / "docs/reference/errors")
     known = set(re.findall(r"^#+ `?([A-Z_]+)", pages, re.MULTILINE))

@@ -189,7 +189,8 @@ class _SoftFunctionTool(FunctionTool):
 
     def to_mcp_tool(self, **overrides: Any) -> types.Tool:
         """Return the tool as it is listed: its output schema accepts a failure, too."""
-        return super().to_mcp_tool(**{"outputSchema": listed_output_schema(self.output_schema), **overrides})
+        schema = overrides.pop("outputSchema", self.output_schema)  # FastMCP 4.2 gives it, for the client's protocol
+        return super().to_mcp_tool(outputSchema=listed_output_schema(schema), **overrides)
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
         """Run the tool, and return its failure as a result with `isError`."""

@@ -210,7 +210,7 @@ def test_whatever_stands_in_a_document_it_is_read_or_refused(node, schema, root)
     ("text", "said"),
     [
         ("{", "no JSON"),
-        ("[" * 100_000, "levels"),
+        ("[" * 100_000, "levels|ScannerError"),  # PyYAML has a limit of its own from 6.0.4 on
         ("a: &a [*a]", "no OpenAPI 3 document"),
         ("- " * 200, "levels"),
         ("!!python/object/apply:os.system ['true']", "no YAML"),

@@ -173,7 +173,7 @@ ALLOWED: dict[str, dict[Finding, str]] = {
         ("jobs/desk.py", "JobDesk._entered"): "the job is stored, and started by whoever finds it",
         ("jobs/toolset.py", "Jobs._start_orphans"): "the next look may find the store",
         ("recovery/state/watched.py", "WatchedBackend._find_again"): "the store is asked again, whatever was raised",
-        ("server/http/process/workers.py", "_Supervisor.run"): "the workers serve on, and are looked at again",
+        ("server/http/process/workers.py", "Supervisor.run"): "the workers serve on, and are looked at again",
         ("tools/docs/toolset.py", "Docs._warm_up"): _START,
         ("tools/files/transactions.py", "Files.recover"): _START,
         ("tools/flux/database/database.py", "Database._warm_up"): _START,

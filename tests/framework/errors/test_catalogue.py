@@ -110,7 +110,7 @@ def test_fields_are_named_alike_whether_or_not_their_annotations_are_text():
 
 def test_a_section_may_have_several_lines():
     assert sections(UnknownError).keys() == {"Raised when", "Caller", "Operator"}
-    assert summary(UnknownError) == "An exception that no rule knows."
+    assert summary(UnknownError) == "The tool failed with an unexpected exception."
 
 
 def _sections(page: str) -> dict[str, str]:

@@ -85,14 +85,18 @@ def _become_a_loop(page: Path) -> None:
     page.symlink_to(page.name)
 
 
-def after_reading(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
-    """Have something done once, after a document was read and before its file is opened to be written."""
+def after_reading(monkeypatch: pytest.MonkeyPatch, folder: Path, act: Callable[[], object]) -> None:
+    """Have something done once, after a document of a folder was read and before its file is opened to be written.
+
+    Other folders are read meanwhile: by the index of an earlier test, in its own thread.
+    """
     read = DocumentRoot.read
 
     def reading(root: DocumentRoot, names: Sequence[str]) -> bytes:
         data = read(root, names)
-        monkeypatch.setattr(DocumentRoot, "read", read)
-        act()
+        if root.root == folder:
+            monkeypatch.setattr(DocumentRoot, "read", read)
+            act()
         return data
 
     monkeypatch.setattr(DocumentRoot, "read", reading)
@@ -138,7 +142,7 @@ class TestOnDisk:
     def test_a_page_that_is_changed_after_it_was_read_is_a_conflict(
         self, docs: Docs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], object]
     ) -> None:
-        after_reading(monkeypatch, lambda: change(tmp_path / "docs/a.md"))
+        after_reading(monkeypatch, tmp_path / "docs", lambda: change(tmp_path / "docs/a.md"))
 
         error = self.call(docs, "promote_document", path="a.md", level="critical")["error"]
 
@@ -161,7 +165,7 @@ class TestOnDisk:
             (tmp_path / "docs/own").rename(tmp_path / "docs/kept")
             (tmp_path / "docs/own").symlink_to("vendor")
 
-        after_reading(monkeypatch, swap)
+        after_reading(monkeypatch, tmp_path / "docs", swap)
         error = self.call(docs, "promote_document", path="own/a.md", level="critical", project=project)["error"]
         again = self.call(docs, "promote_document", path="own/a.md", level="critical", project=project)["error"]
 

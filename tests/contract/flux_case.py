@@ -23,7 +23,7 @@ class Stocked(Flux):
     @operation(open_world=False, destructive=False, effects=True)
     async def shelve(self, call: CallContext, base: dict[str, Any]) -> dict[str, str]:
         """Keep a model that is made of this."""
-        return {"model_id": (await self.models.add_model(call, Recipe(base), {})).model_id}
+        return {"model_id": (await self.models.add_model(call, Recipe(base), {}, name="")).model_id}
 
 
 class Case:

@@ -18,6 +18,7 @@ from mcp.server.auth.settings import AuthSettings
 from starlette.applications import Starlette
 
 from failsoft import ConfigurationError, Runtime, Settings, asgi_app, configure_logging
+from failsoft.metrics import PrometheusRecorder
 from tests.doors import check_exposure, is_loopback, transport_security
 from tests.server.served_tools import Polite
 
@@ -476,7 +477,8 @@ async def test_what_is_in_flight_when_a_server_drains_is_answered_on_a_connectio
 
 
 async def test_status_lists_what_is_served() -> None:
-    async with opened(asgi_app(polite(), name="shop")) as client:
+    tools = Polite(runtime=Runtime(settings=Settings(), metrics=PrometheusRecorder()))
+    async with opened(asgi_app(tools, name="shop")) as client:
         status = (await client.get("/status.json")).json()
         assert (status["name"], status["phase"]) == ("shop", "ready")
         assert ("polite", "find", True) in [

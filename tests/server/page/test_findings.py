@@ -224,6 +224,24 @@ def test_a_rare_operation_fails_until_a_minute_has_passed() -> None:
     assert ages == {50: "error", 70: "note"}
 
 
+def test_each_handler_that_crashes_is_named_though_another_has_crashed_since() -> None:
+    recent = [
+        call("UNKNOWN_ERROR", "internal", 12),
+        call("UNKNOWN_ERROR", "internal", 20, operation="find"),
+        call("UNKNOWN_ERROR", "internal", 30, operation="find"),
+    ]
+    assert [(one["key"], one["severity"]) for one in found({"recent": recent})] == [
+        ("defect find", "error"),
+        ("defect sell", "note"),
+    ]
+
+
+def test_calls_fail_as_long_as_those_of_one_operation_do() -> None:
+    recent = [call("UNAVAILABLE", "unavailable", 12), call("UNAVAILABLE", "unavailable", 20, operation="find")]
+    [finding] = found({"recent": recent, **BURNING})
+    assert finding["key"] == "burn"
+
+
 def test_the_line_that_crashes_is_named_where_it_is_known() -> None:
     [finding] = found({"recent": [call("UNKNOWN_ERROR", "internal", 1, origin="/srv/app/shop/sell.py:7")]})
     assert "shop/sell.py:7" in finding["todo"]

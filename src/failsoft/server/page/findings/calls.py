@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 from failsoft.metrics.definitions import REPEATED_FAILURES
 from failsoft.metrics.rules import FAULTS
-from failsoft.server.page.findings.evidence import RECOVERED, Finding, Reading, Severity, is_fault, lasts, share
+from failsoft.server.page.findings.evidence import RECOVERED, Call, Finding, Reading, Severity, is_fault, lasts, share
 from failsoft.server.page.findings.pace import WATCHED_S
 
 _BURNS_FAST = 14.4
@@ -47,22 +47,23 @@ def of_overload(reading: Reading) -> Iterator[Finding]:
 
 
 def of_defects(reading: Reading) -> Iterator[Finding]:
-    """Name a handler that crashes, or has crashed."""
-    defects = [call for call in reading.lately if call["category"] == "internal" and is_fault(call)]
-    if not defects:
-        return
-    operation, code, origin = defects[0]["operation"], defects[0]["code"], defects[0].get("origin")
-    is_over = reading.is_over(defects)
-    place = f"its line {'/'.join(PurePath(origin).parts[-2:])}" if origin else "the line that the log names as place"
-    yield Finding(
-        f"defect {operation}",
-        "note" if is_over else "error",
-        f"{operation} {'crashed' if is_over else 'crashes'} ({code})",
-        f"fix {place}, or roll back",
-        since=None if is_over else defects[-1]["timestamp"],
-        last=defects[0]["timestamp"] if is_over else None,
-        incident="A handler crashes",
-    )
+    """Name each handler that crashes, or has crashed."""
+    crashes: dict[tuple[str, str], list[Call]] = {}
+    for call in reading.lately:
+        if call["category"] == "internal" and is_fault(call):
+            crashes.setdefault((call["tool"], call["operation"]), []).append(call)
+    for (_, operation), defects in crashes.items():
+        is_over, origin = reading.is_over(defects), defects[0].get("origin")
+        line = f"its line {'/'.join(PurePath(origin).parts[-2:])}" if origin else "the line that the log names as place"
+        yield Finding(
+            f"defect {operation}",
+            "note" if is_over else "error",
+            f"{operation} {'crashed' if is_over else 'crashes'} ({defects[0]['code']})",
+            f"fix {line}, or roll back",
+            since=None if is_over else defects[-1]["timestamp"],
+            last=defects[0]["timestamp"] if is_over else None,
+            incident="A handler crashes",
+        )
 
 
 def of_slowness(reading: Reading) -> Iterator[Finding]:

@@ -99,11 +99,20 @@ class Reading:
         return faults[-1] if faults else minute
 
     def is_over(self, calls: Sequence[Call]) -> bool:
-        """Return whether such calls have stopped: five of the operation should have come since, or a minute is over."""
-        wanted = (calls[0]["tool"], calls[0]["operation"])
+        """Return whether such calls have stopped: five of each operation should have come since, or a minute is over.
+
+        Args:
+            calls: Some of `lately`, in its order.
+        """
         rates = {(one["tool"], one["operation"]): one["rate_per_s"] for one in self.status["operations"]}
-        expected_s = _QUIET_CALLS / rate if (rate := rates.get(wanted, 0.0)) > 0 else QUIET_AT_MOST_S
-        return bool(calls[0]["timestamp"] < ago(max(_QUIET_S, min(QUIET_AT_MOST_S, expected_s))))
+        last = {(call["tool"], call["operation"]): call["timestamp"] for call in reversed(calls)}
+        return all(at < ago(_quiet_s(rates.get(operation, 0.0))) for operation, at in last.items())
+
+
+def _quiet_s(rate_per_s: float) -> float:
+    """Return after which time without a sign something is over of an operation with this rate, in seconds."""
+    expected_s = _QUIET_CALLS / rate_per_s if rate_per_s > 0 else QUIET_AT_MOST_S
+    return max(_QUIET_S, min(QUIET_AT_MOST_S, expected_s))
 
 
 def is_fault(call: Call) -> bool:

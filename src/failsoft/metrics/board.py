@@ -21,10 +21,12 @@ from failsoft.metrics.values import Numbers, Row, RowLog, added, read, write
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
-_CALLS, _CALL_BYTES, _ENDS = 200, 2_048, 20
+CALLS_AT_MOST = 200
+"""How many failed and recovered calls a board keeps."""
+_CALL_BYTES, _ENDS = 2_048, 20
 _HEAD, _STATUS, _NAMES, _CELLS, _GAUGES = 64, 8_128, 2 << 20, 2 << 20, 256 << 10
 """Bytes of the parts, in this order, with the calls last: room for about 7,000 operations."""
-_SIZE = _HEAD + _STATUS + _NAMES + _CELLS + _GAUGES + _CALLS * _CALL_BYTES
+_SIZE = _HEAD + _STATUS + _NAMES + _CELLS + _GAUGES + CALLS_AT_MOST * _CALL_BYTES
 _PID, _SLOT, _BEAT, _NOTED, _RESTARTS = range(5)
 """The numbers of the head: of 8 bytes each, so that none is ever half written."""
 LATE_S = 1.0
@@ -46,7 +48,7 @@ class Board:
         self._told: dict[str, Any] = {"phase": "", "running": "", "failing": {}, "ends": []}
         self._status, self._gauges_at = "", 0
         self._writing = threading.Lock()
-        self._noted: deque[dict[str, Any]] = deque(maxlen=_CALLS)
+        self._noted: deque[dict[str, Any]] = deque(maxlen=CALLS_AT_MOST)
         self.file = file
         self.numbers = Numbers() if file is None else Numbers(self.parts.names, self.parts.cells)
         self.gauges: list[Callable[[], Iterable[Gauge]]] = []
@@ -126,7 +128,7 @@ class Board:
                     text = json.dumps(entry, default=str).encode()
                 if len(text) <= _CALL_BYTES - 8:
                     number = self.parts.head[_NOTED]
-                    write(self.parts.call(number % _CALLS), text)
+                    write(self.parts.call(number % CALLS_AT_MOST), text)
                     self.parts.head[_NOTED] = number + 1
 
     def _tell(self, **changed: Any) -> None:
@@ -194,7 +196,7 @@ class Boards:
         with self._lock:
             found = [entry for seen in self._boards() for entry in seen.calls()]
         found.sort(key=lambda entry: entry["at"], reverse=True)
-        return [entry["record"] for entry in found[:_CALLS]]
+        return [entry["record"] for entry in found[:CALLS_AT_MOST]]
 
     def rows(self, *, others: bool = False) -> list[Row]:
         """Return what all processes counted, dead ones included, and what living ones have now.
@@ -318,7 +320,7 @@ class _Seen:
         return self._gauges
 
     def calls(self) -> Iterator[dict[str, Any]]:
-        for number in range(min(self._parts.head[_NOTED], _CALLS)):
+        for number in range(min(self._parts.head[_NOTED], CALLS_AT_MOST)):
             if text := read(self._parts.call(number)):
                 yield json.loads(text)
 
@@ -329,7 +331,7 @@ class _Parts:
     def __init__(self, memory: mmap.mmap) -> None:
         parts: list[memoryview[int]] = []
         begin = 0
-        for size in (_HEAD, _STATUS, _NAMES, _CELLS, _GAUGES, _CALLS * _CALL_BYTES):
+        for size in (_HEAD, _STATUS, _NAMES, _CELLS, _GAUGES, CALLS_AT_MOST * _CALL_BYTES):
             parts.append(memoryview(memory)[begin : begin + size])
             begin += size
         head, self.status, self.names, cells, self.gauges, self._calls = parts

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from failsoft.framework.errors import ToolError, Unsupported
 
 Severity: TypeAlias = Literal["critical", "warning"]
-_FAST, _SLOW = 14.4, 6.0
+FAST_BURN, _SLOW_BURN = 14.4, 6.0
 """Burn rates: 2 % of a month's error budget in an hour, 5 % in six hours (Google's SRE workbook, chapter 5)."""
 _WINDOWS = ("5m", "30m", "1h", "6h")
 _HTTP_FAULTS = 500
@@ -230,8 +230,8 @@ def rule_file(*, objective: float = 0.99, docs_url: str = "") -> dict[str, Any]:
         {"record": f"job:mcp_failed_calls:ratio_rate{window}", "expr": failed_ratio(window)} for window in _WINDOWS
     ]
     burning = (
-        _burn("FailuresFast", _FAST, ("5m", "1h"), "critical", objective),
-        _burn("FailuresSlow", _SLOW, ("30m", "6h"), "warning", objective),
+        _burn("FailuresFast", FAST_BURN, ("5m", "1h"), "critical", objective),
+        _burn("FailuresSlow", _SLOW_BURN, ("30m", "6h"), "warning", objective),
     )
     alerts = [_written(alert, docs_url) for alert in (*burning, *ALERTS)]
     return {"groups": [{"name": "failsoft-ratios", "rules": recorded}, {"name": "failsoft", "rules": alerts}]}

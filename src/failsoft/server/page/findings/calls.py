@@ -7,22 +7,30 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from failsoft.metrics.definitions import REPEATED_FAILURES
-from failsoft.metrics.rules import FAULTS
-from failsoft.server.page.findings.evidence import RECOVERED, Call, Finding, Reading, Severity, is_fault, lasts, share
+from failsoft.metrics.rules import FAST_BURN, FAULTS
+from failsoft.server.page.findings.evidence import (
+    RECOVERED,
+    Call,
+    HeadlineFinding,
+    Reading,
+    Severity,
+    is_fault,
+    lasts,
+    share,
+)
 from failsoft.server.page.findings.pace import WATCHED_S
 
-_BURNS_FAST = 14.4
 _RECOVERED_FROM = 3
 _QUOTA_NEARLY_USED = 0.8
 
 
-def of_lost_writes(reading: Reading) -> Iterator[Finding]:
+def of_lost_writes(reading: Reading) -> Iterator[HeadlineFinding]:
     """Name keyed writes of which nobody knows whether they were done."""
     code = "IDEMPOTENCY_OUTCOME_UNKNOWN"
     lost = [call for call in reading.lately if call["code"] == code and call["outcome"] not in RECOVERED]
     if lost:
         were = "call with an idempotency key was" if len(lost) == 1 else "calls with an idempotency key were"
-        yield Finding(
+        yield HeadlineFinding(
             "unknown",
             "error",
             f"It is unknown whether {len(lost)} {were} done, the last one of {lost[0]['operation']}",
@@ -32,11 +40,11 @@ def of_lost_writes(reading: Reading) -> Iterator[Finding]:
         )
 
 
-def of_overload(reading: Reading) -> Iterator[Finding]:
+def of_overload(reading: Reading) -> Iterator[HeadlineFinding]:
     """Name calls that are refused for want of a place."""
     refused = [call for call in reading.lately if call["code"] == "OVERLOADED"]
     if refused and not reading.is_over(refused):
-        yield Finding(
+        yield HeadlineFinding(
             "overload",
             "error",
             f"Calls of {refused[0]['operation']} are refused, because the server is overloaded",
@@ -46,7 +54,7 @@ def of_overload(reading: Reading) -> Iterator[Finding]:
         )
 
 
-def of_defects(reading: Reading) -> Iterator[Finding]:
+def of_defects(reading: Reading) -> Iterator[HeadlineFinding]:
     """Name each handler that crashes, or has crashed."""
     crashes: dict[tuple[str, str], list[Call]] = {}
     for call in reading.lately:
@@ -55,7 +63,7 @@ def of_defects(reading: Reading) -> Iterator[Finding]:
     for (_, operation), defects in crashes.items():
         is_over, origin = reading.is_over(defects), defects[0].get("origin")
         line = f"its line {'/'.join(PurePath(origin).parts[-2:])}" if origin else "the line that the log names as place"
-        yield Finding(
+        yield HeadlineFinding(
             f"defect {operation}",
             "note" if is_over else "error",
             f"{operation} {'crashed' if is_over else 'crashes'} ({defects[0]['code']})",
@@ -66,12 +74,12 @@ def of_defects(reading: Reading) -> Iterator[Finding]:
         )
 
 
-def of_slowness(reading: Reading) -> Iterator[Finding]:
+def of_slowness(reading: Reading) -> Iterator[HeadlineFinding]:
     """Name each operation that has become slow, unless its calls wait for a blocked event loop."""
     if reading.blocked:
         return
     for (_, operation), slow in reading.evidence.slow.items():
-        yield Finding(
+        yield HeadlineFinding(
             f"slow {operation}",
             "warning",
             f"{operation} is slow: its calls take {min(slow.mean_s, WATCHED_S):.1f} s or longer",
@@ -81,7 +89,7 @@ def of_slowness(reading: Reading) -> Iterator[Finding]:
         )
 
 
-def of_calls(reading: Reading) -> Iterator[Finding]:
+def of_burn(reading: Reading) -> Iterator[HeadlineFinding]:
     """Name what fails more often than the objective permits, or has until a while ago."""
     status = reading.status
     burn = status["objective"]["burn_5m"]
@@ -95,22 +103,22 @@ def of_calls(reading: Reading) -> Iterator[Finding]:
     if not faults or reading.is_over(faults):
         last = faults[0]["timestamp"] if faults else None
         todo = "look into the last failures if they come back"
-        yield Finding("burnt", "note", f"Calls failed{worst}", todo, last=last, incident=incident)
+        yield HeadlineFinding("burnt", "note", f"Calls failed{worst}", todo, last=last, incident=incident)
         return
     since = reading.failing_since or faults[-1]["timestamp"]
     todo = "look at the story of the last failure, and repair what it names"
-    severity: Severity = "error" if burn > _BURNS_FAST else "warning"
-    yield Finding("burn", severity, f"Calls fail{worst}", todo, since, incident=incident)
+    severity: Severity = "error" if burn > FAST_BURN else "warning"
+    yield HeadlineFinding("burn", severity, f"Calls fail{worst}", todo, since, incident=incident)
 
 
-def of_quotas(reading: Reading) -> Iterator[Finding]:
+def of_quotas(reading: Reading) -> Iterator[HeadlineFinding]:
     """Name a quota in the state store that is used up, or nearly."""
     refused = [call for call in reading.lately if call["code"] == "QUOTA_EXHAUSTED"]
     is_full = bool(refused) and not reading.is_over(refused)
     used = reading.evidence.quota_used
     if is_full or used > _QUOTA_NEARLY_USED:
         spent = "up its" if is_full else f"{share(used)} of its"
-        yield Finding(
+        yield HeadlineFinding(
             "quota",
             "error" if is_full else "warning",
             f"A caller has used {spent} quota in the state store",
@@ -120,21 +128,21 @@ def of_quotas(reading: Reading) -> Iterator[Finding]:
         )
 
 
-def of_repeats(reading: Reading) -> Iterator[Finding]:
+def of_repeats(reading: Reading) -> Iterator[HeadlineFinding]:
     """Name a failure that a client repeats, unless the server is at fault."""
     of_the_server = {call["code"] for call in reading.status["recent"] if call["category"] in FAULTS}
     for label, sign in reading.evidence.rising(REPEATED_FAILURES.name).items():
         if label not in of_the_server and lasts(sign):
             what = f"A client repeats a call that fails with {label}"
             todo, incident = "call_failed in the log names its user and session", "A client repeats a failing call"
-            yield Finding(f"repeats {label}", "note", what, todo, sign["first"], incident=incident)
+            yield HeadlineFinding(f"repeats {label}", "note", what, todo, sign["first"], incident=incident)
 
 
-def of_recoveries(reading: Reading) -> Iterator[Finding]:
+def of_recoveries(reading: Reading) -> Iterator[HeadlineFinding]:
     """Name calls that work only after recovery."""
     recovered = [call for call in reading.lately if call["outcome"] in RECOVERED]
     if len(recovered) >= _RECOVERED_FROM:
-        yield Finding(
+        yield HeadlineFinding(
             "recoveries",
             "note",
             f"{recovered[0]['operation']} works only after recovery from {recovered[0]['code']}",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from failsoft.framework.clock import utc_timestamp
-from failsoft.metrics.board import LATE_S
+from failsoft.metrics.board import CALLS_AT_MOST, LATE_S
 from failsoft.metrics.rules import FAULTS
 from failsoft.server.page.findings.pace import Key, Slow
 
@@ -18,13 +18,12 @@ QUIET_AT_MOST_S = 60.0
 RECOVERED = {"recovered", "degraded"}
 _QUIET_S, _QUIET_CALLS = 10.0, 5
 _MANY = 10
-_KEPT_CALLS = 200
 Severity: TypeAlias = Literal["error", "warning", "note"]
 Call: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class HeadlineFinding:
     """Something that is wrong.
 
     Args:
@@ -93,7 +92,7 @@ class Reading:
     def failing_since(self) -> str | None:
         """The first failure of the minute in which calls began to fail; the minute if too many have come since."""
         minute, recent = self.evidence.failing_since, self.status["recent"]
-        if minute is None or (len(recent) >= _KEPT_CALLS and recent[-1]["timestamp"] >= minute):
+        if minute is None or (len(recent) >= CALLS_AT_MOST and recent[-1]["timestamp"] >= minute):
             return minute
         faults = [call["timestamp"] for call in recent if call["timestamp"] >= minute and is_fault(call)]
         return faults[-1] if faults else minute

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 from failsoft.server.page.findings import calls, parts
-from failsoft.server.page.findings.evidence import RECENT_S, Evidence, Finding, Reading, ago, share
+from failsoft.server.page.findings.evidence import RECENT_S, Evidence, HeadlineFinding, Reading, ago, share
 
-_RULES: tuple[Callable[[Reading], Iterator[Finding]], ...] = (
+_RULES: tuple[Callable[[Reading], Iterator[HeadlineFinding]], ...] = (
     parts.of_phase,
     parts.of_blocked_loops,
     parts.of_store,
@@ -20,7 +20,7 @@ _RULES: tuple[Callable[[Reading], Iterator[Finding]], ...] = (
     calls.of_defects,
     parts.of_workers,
     calls.of_slowness,
-    calls.of_calls,
+    calls.of_burn,
     calls.of_quotas,
     parts.of_reload,
     parts.of_requests,
@@ -37,7 +37,7 @@ def headline(status: Mapping[str, Any], evidence: Evidence) -> dict[str, Any]:
     return {"callers": callers(status), "findings": found}
 
 
-def findings(status: Mapping[str, Any], evidence: Evidence) -> list[Finding]:
+def findings(status: Mapping[str, Any], evidence: Evidence) -> list[HeadlineFinding]:
     """Return what is wrong, worst first."""
     reading = Reading(status, evidence)
     found = [finding for rule in _RULES for finding in rule(reading)]

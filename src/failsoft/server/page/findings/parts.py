@@ -6,7 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from failsoft.metrics.definitions import CIRCUIT_TRANSITIONS, REFUSED
-from failsoft.server.page.findings.evidence import QUIET_AT_MOST_S, RECENT_S, Finding, Reading, Severity, ago, lasts
+from failsoft.server.page.findings.evidence import (
+    QUIET_AT_MOST_S,
+    RECENT_S,
+    HeadlineFinding,
+    Reading,
+    Severity,
+    ago,
+    lasts,
+)
 
 _FLAPS_FROM, _CRASH_LOOP_FROM = 2, 4
 _STORE = {
@@ -20,22 +28,22 @@ _STORE = {
 }
 
 
-def of_phase(reading: Reading) -> Iterator[Finding]:
+def of_phase(reading: Reading) -> Iterator[HeadlineFinding]:
     """Name a server that takes no calls."""
     phase = reading.status["phase"]
     if phase == "ready":
         return
     what = "The server is draining and takes no new calls" if phase == "draining" else f"The server is {phase}"
-    yield Finding("phase", "warning", what, "calls go to the other replicas until it is started again")
+    yield HeadlineFinding("phase", "warning", what, "calls go to the other replicas until it is started again")
 
 
-def of_blocked_loops(reading: Reading) -> Iterator[Finding]:
+def of_blocked_loops(reading: Reading) -> Iterator[HeadlineFinding]:
     """Name each worker whose event loop is blocked; with the state store away that is its cause."""
     severity: Severity = "warning" if reading.status["store"]["available"] else "error"
     for worker in reading.blocked:
         pid, lag_s = worker["pid"], worker["loop_lag_s"]
         operation = reading.evidence.blocking.get(pid)
-        yield Finding(
+        yield HeadlineFinding(
             f"late {pid}",
             severity,
             f"The event loop of worker {pid} is blocked{f' by {operation}' if operation else ''}",
@@ -45,11 +53,11 @@ def of_blocked_loops(reading: Reading) -> Iterator[Finding]:
         )
 
 
-def of_store(reading: Reading) -> Iterator[Finding]:
+def of_store(reading: Reading) -> Iterator[HeadlineFinding]:
     """Name a state store that cannot be used."""
     store = reading.status["store"]
     if not store["available"]:
-        yield Finding(
+        yield HeadlineFinding(
             "store",
             "error",
             f"The state store ({store['kind']}) {_STORE.get(store.get('fault', 'lost'), 'cannot be used')}",
@@ -59,10 +67,10 @@ def of_store(reading: Reading) -> Iterator[Finding]:
         )
 
 
-def of_audit(reading: Reading) -> Iterator[Finding]:
+def of_audit(reading: Reading) -> Iterator[HeadlineFinding]:
     """Name an audit log that cannot be written."""
     if not reading.status["audit"]["ok"]:
-        yield Finding(
+        yield HeadlineFinding(
             "audit",
             "error",
             "The audit log cannot be written",
@@ -72,7 +80,7 @@ def of_audit(reading: Reading) -> Iterator[Finding]:
         )
 
 
-def of_dependencies(reading: Reading) -> Iterator[Finding]:
+def of_dependencies(reading: Reading) -> Iterator[HeadlineFinding]:
     """Name each dependency that is down, flaps or is held by an operator."""
     closings = reading.evidence.rising(CIRCUIT_TRANSITIONS.name)
     for one in reading.status["dependencies"]:
@@ -81,7 +89,7 @@ def of_dependencies(reading: Reading) -> Iterator[Finding]:
         if holder := one.get("held_by"):
             yield _held(name, circuit, holder, since)
         elif closed is not None and _flaps(circuit, closed):
-            yield Finding(
+            yield HeadlineFinding(
                 f"flaps {name}",
                 "warning" if circuit == "closed" else "error",
                 f"{name} is up and down again and again",
@@ -90,7 +98,7 @@ def of_dependencies(reading: Reading) -> Iterator[Finding]:
                 incident="A dependency flaps",
             )
         elif circuit != "closed":
-            yield Finding(
+            yield HeadlineFinding(
                 f"down {name}",
                 "error",
                 f"{name} is down",
@@ -107,18 +115,20 @@ def _flaps(circuit: str, closed: Mapping[str, Any]) -> bool:
     return bool(closed["count"] >= _FLAPS_FROM and closed["last"] > ago(QUIET_AT_MOST_S))
 
 
-def _held(name: str, circuit: str, holder: str, since: str | None) -> Finding:
+def _held(name: str, circuit: str, holder: str, since: str | None) -> HeadlineFinding:
     incident = "An operator has stopped calls"
     if circuit == "closed":
         what = f"{name} is held closed by an operator ({holder})"
-        return Finding(f"closed {name}", "note", what, "reset its breaker to end that", since, incident=incident)
+        return HeadlineFinding(
+            f"closed {name}", "note", what, "reset its breaker to end that", since, incident=incident
+        )
     what = f"An operator ({holder}) has stopped the calls of {name}"
-    return Finding(
+    return HeadlineFinding(
         f"held {name}", "error", what, "reset its breaker once the dependency works", since, incident=incident
     )
 
 
-def of_workers(reading: Reading) -> Iterator[Finding]:
+def of_workers(reading: Reading) -> Iterator[HeadlineFinding]:
     """Name workers that had to be replaced in the last minutes."""
     ends = [(at, reason) for at, reason in reading.evidence.ends if at > ago(RECENT_S)]
     if not ends:
@@ -129,23 +139,23 @@ def of_workers(reading: Reading) -> Iterator[Finding]:
     if len(exits) >= _CRASH_LOOP_FROM:
         todo = "read the log before each worker_ended, and roll back what was changed"
         incident = "Workers crash in a loop"
-        yield Finding("loop", "error", "Workers end again and again", todo, since=exits[0], incident=incident)
+        yield HeadlineFinding("loop", "error", "Workers end again and again", todo, since=exits[0], incident=incident)
     elif reason == "stalled":
         what = "A worker stalled and had to be replaced"
         todo = "fix the operation that the log names in worker_stalled: let it await, or make its handler sync"
-        yield Finding("stalled", severity, what, todo, last=last, incident="A worker stalls")
+        yield HeadlineFinding("stalled", severity, what, todo, last=last, incident="A worker stalls")
     else:
         what = "A worker was killed or crashed and had to be replaced"
         todo = "see its exit_status in the log at worker_ended: -9 is often too little memory"
-        yield Finding("ended", severity, what, todo, last=last, incident="A worker was killed")
+        yield HeadlineFinding("ended", severity, what, todo, last=last, incident="A worker was killed")
 
 
-def of_reload(reading: Reading) -> Iterator[Finding]:
+def of_reload(reading: Reading) -> Iterator[HeadlineFinding]:
     """Name a recovery file with a mistake."""
     reload = reading.status["reload"]
     if not reload["ok"]:
         error = reload.get("error", "").rstrip(".")
-        yield Finding(
+        yield HeadlineFinding(
             "reload",
             "warning",
             "The recovery file has a mistake",
@@ -155,7 +165,7 @@ def of_reload(reading: Reading) -> Iterator[Finding]:
         )
 
 
-def of_requests(reading: Reading) -> Iterator[Finding]:
+def of_requests(reading: Reading) -> Iterator[HeadlineFinding]:
     """Name statuses with which many requests were refused, but not those of a server that drains."""
     for label, sign in reading.evidence.rising(REFUSED.name).items():
         if label == "503" or not lasts(sign):
@@ -167,13 +177,15 @@ def of_requests(reading: Reading) -> Iterator[Finding]:
         else:
             what, incident = f"{count} were refused with status {label}", "Requests are refused"
             todo = "the log says why as access_refused: often a Host that is not in FAILSOFT_ALLOWED_HOSTS"
-        yield Finding(f"refused {label}", "warning", what, todo, since, incident=incident)
+        yield HeadlineFinding(f"refused {label}", "warning", what, todo, since, incident=incident)
 
 
-def of_pauses(reading: Reading) -> Iterator[Finding]:
+def of_pauses(reading: Reading) -> Iterator[HeadlineFinding]:
     """Name each operation that an operator has paused."""
     for one in reading.status["operations"]:
         if pause := one.get("paused"):
             name = one["operation"]
             what = f"{name} is paused: {pause['reason']}"
-            yield Finding(f"paused {name}", "note", what, "resume it when the reason is gone", since=pause["since"])
+            yield HeadlineFinding(
+                f"paused {name}", "note", what, "resume it when the reason is gone", since=pause["since"]
+            )

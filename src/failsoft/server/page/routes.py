@@ -1,4 +1,4 @@
-"""The page at `/`, its files, its data (`/status.json`, `/events`), and the controls if there are any."""
+"""The page at `/`, its files, its data (`/status.json`, `/events`, tools, codes), and the controls if there are any."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from failsoft.framework.call.bound import BoundOperation
+from failsoft.framework.errors import catalogue
 from failsoft.server.assembly import Assembly
-from failsoft.server.page.catalogue import catalogue_of, page_of_code
 from failsoft.server.page.controls import Controls
 from failsoft.server.page.feed import DATA, Feed
 from failsoft.server.page.status import Status
@@ -110,10 +111,10 @@ class _Page:
         return self._feed.stream()
 
     async def catalogue(self, _request: Request) -> Response:
-        return _answer(await asyncio.to_thread(catalogue_of, self._assembly))
+        return _answer(await asyncio.to_thread(_catalogue_of, self._assembly))
 
     async def code(self, request: Request) -> Response:
-        return _answer(page_of_code(request.path_params["code"]))
+        return _answer(_page_of_code(request.path_params["code"]))
 
     async def story(self, request: Request) -> Response:
         return _answer(await self._status.story(request.path_params["wanted"]))
@@ -128,6 +129,35 @@ def _answer(found: dict[str, Any] | None) -> Response:
     if found is None:
         return JSONResponse({"error": "It is not known here."}, 404, DATA)
     return Response(to_json(found, inf_nan_mode="null"), media_type="application/json", headers=DATA)
+
+
+def _catalogue_of(assembly: Assembly) -> dict[str, Any]:
+    """Return `environment`, `tools` with description, schema and recovery, and `codes` with category and summary."""
+    return {
+        "environment": assembly.settings.environment,
+        "tools": [_tool(bound) for bound in assembly.toolbox],
+        "codes": [
+            {"code": entry.code, "category": entry.category, "summary": catalogue.summary(entry)}
+            for entry in sorted(catalogue.entries(), key=lambda entry: entry.code)
+        ],
+    }
+
+
+def _page_of_code(code: str) -> dict[str, str] | None:
+    """Return `code` and its page as Markdown in `text`, which is that of `failsoft explain`; None if there is none."""
+    entry = catalogue.lookup(code)
+    return None if entry is None else {"code": entry.code, "text": catalogue.render_page(entry)}
+
+
+def _tool(bound: BoundOperation[..., Any]) -> dict[str, Any]:
+    return {
+        "tool": bound.tool_name,
+        "operation": bound.name,
+        "description": bound.description,
+        "read_only": bound.read_only,
+        "schema": bound.input_schema,
+        "recovery": [strategy.name for strategy in bound.strategies],
+    }
 
 
 async def _asset(request: Request) -> Response:

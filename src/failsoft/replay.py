@@ -1,4 +1,4 @@
-"""Runs a captured call again: with its arguments and settings, its effects and faults answered from the capture."""
+"""Replay: runs a captured call again with today's code, its effects and faults answered from the capture."""
 
 from __future__ import annotations
 

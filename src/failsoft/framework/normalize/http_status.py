@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from failsoft.framework.errors import ToolError
-from failsoft.framework.normalize.outcomes import OUTCOMES, Fixed, numbered, read
+from failsoft.framework.normalize.outcomes import OUTCOMES, FixedOutcome, numbered, read
 
 _FORBIDDEN = 403
 _LIMITS = frozenset({429, 509})
@@ -80,7 +80,7 @@ def is_only_write(answer: Any, request: Any) -> bool:
     return not repeated and retries == "0" and read(request, "method") not in _READS
 
 
-def _outcome(status: Any) -> Fixed:
+def _outcome(status: Any) -> FixedOutcome:
     if not isinstance(status, int):
         return OUTCOMES["unexpected"]
     family = {4: "refused", 5: "failed"}.get(status // 100, "unexpected")

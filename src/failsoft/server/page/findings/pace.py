@@ -30,7 +30,7 @@ class Slow(NamedTuple):
     since: str
 
 
-class _Reading(NamedTuple):
+class _Moment(NamedTuple):
     """The calls in flight at one moment, of operations with any, and the calls that have ended, of all."""
 
     at_s: float
@@ -42,7 +42,7 @@ class Pace:
     """Compares the calls in flight over the last readings with those that have ended since."""
 
     def __init__(self) -> None:
-        self._readings: deque[_Reading] = deque()
+        self._readings: deque[_Moment] = deque()
         self._since: dict[Key, str] = {}
 
     def slow(self, operations: Sequence[Mapping[str, Any]], at_s: float) -> dict[Key, Slow]:
@@ -55,7 +55,7 @@ class Pace:
         rows = {(one["tool"], one["operation"]): one for one in operations}
         running = {key: row["in_flight"] for key, row in rows.items() if row["in_flight"]}
         readings = self._readings
-        readings.append(_Reading(at_s, running, {key: sum(row["calls"].values()) for key, row in rows.items()}))
+        readings.append(_Moment(at_s, running, {key: sum(row["calls"].values()) for key, row in rows.items()}))
         while at_s - readings[0].at_s > (WATCHED_S if len(readings) > _READINGS_AT_LEAST else _FORGOTTEN_S):
             readings.popleft()
         means = {key: self._mean_s(key) for key in {key for reading in readings for key in reading.running}}

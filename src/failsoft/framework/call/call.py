@@ -1,4 +1,4 @@
-"""`Call`: one call, in parts: what identifies it, its time, the work of its handler, and what it tells its caller."""
+"""`Call`: the state of one call, and what its handler may ask of it; what it tells its caller is apart, in `told`."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def choose(error: ToolError, call: Call) -> NextCall:
     return NextCall(effect=effect, retry=retry, step=step, dropped=dropped, left_open=left_open)
 
 
-async def confirm(chosen: NextCall, step: NextStep, error: ToolError, call: Call) -> NextCall:
+async def checked(chosen: NextCall, step: NextStep, error: ToolError, call: Call) -> NextCall:
     """Return the choice if its step also passes the references and checks of its tool, otherwise one without a step.
 
     They run as in the call itself, with a time limit; the handler does not run. A call that is repeated unchanged after

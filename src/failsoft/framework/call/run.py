@@ -32,7 +32,7 @@ from failsoft.framework.call.audited import abandoned, note_left, recorded, succ
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Proceed, RecoveryEngine, Step
 from failsoft.framework.call.explain import explain
-from failsoft.framework.call.next_step import after_repeats, begun, choose, confirm, remember
+from failsoft.framework.call.next_step import after_repeats, begun, checked, choose, remember
 from failsoft.framework.call.time_limits import current_call
 from failsoft.framework.errors import BadOutput, Overloaded, ReportedFailure, ToolError, ToolSystemError
 from failsoft.framework.events import AttemptEvent, AttemptResult, CallEvent, Outcome
@@ -298,7 +298,7 @@ async def _explained(error: ToolError, call: Call, known: Begun | None) -> Failu
     try:
         chosen = after_repeats(choose(error, call), error, call, known)
         if chosen.step is not None and (chosen.step.tool != call.operation or call.bound.checks):
-            chosen = await confirm(chosen, chosen.step, error, call)
+            chosen = await checked(chosen, chosen.step, error, call)
         return explain(error, call, chosen=chosen)
     except BaseException as broken:
         if is_real_cancellation(broken):

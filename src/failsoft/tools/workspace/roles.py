@@ -101,7 +101,7 @@ class Roles:
             powers[name] = frozenset(given.split("+"))
             if not name or not powers[name] <= set(_POWERS):
                 issue = "FAILSOFT_WORKSPACE_ROLES has an entry that is not of the form ROLE:power+power"
-                raise ConfigurationError(issue=issue, resolution=f"use the powers {_listed(_POWERS)}")
+                raise ConfigurationError(issue=issue, resolution=f"use the powers {', '.join(_POWERS)}")
             if powers[name] >= {"write", "approve"}:
                 issue = "FAILSOFT_WORKSPACE_ROLES lets one role both write and approve"
                 raise ConfigurationError(issue=issue, resolution="give the two powers to two roles")
@@ -114,12 +114,12 @@ class Roles:
             roles = frozenset(given.split("+"))
             if not principal or not roles <= powers.keys():
                 issue = "FAILSOFT_WORKSPACE_PRINCIPALS has an entry that is not of the form principal:ROLE+ROLE"
-                raise ConfigurationError(issue=issue, resolution=f"use the roles {_listed(list(powers))}")
+                raise ConfigurationError(issue=issue, resolution=f"use the roles {', '.join(powers)}")
             known = principal_named(principal)
             principals[known] = principals.get(known, frozenset()) | roles
         if settings.role is not None and settings.role not in powers:
             issue = f"FAILSOFT_WORKSPACE_ROLE (--role) names '{bounded(settings.role)}', which is not a role"
-            raise ConfigurationError(issue=issue, resolution=f"use one of {_listed(list(powers))}")
+            raise ConfigurationError(issue=issue, resolution=f"use one of {', '.join(powers)}")
         return cls(powers, principals, settings.role)
 
     @property
@@ -166,7 +166,7 @@ class Roles:
         elif power is None or power in self.powers.get(role, ()):
             return None
         else:
-            able = _listed(self.with_power(power))
+            able = ", ".join(self.with_power(power))
             needed = f"a role that may {power}" + (f": {able}" if able else "; this server has none")
         here = self.reachable(power, principal)
         begin = f" Begin a session as {here} for it." if here is not None else ""
@@ -181,7 +181,7 @@ class Roles:
         """
         if role not in self.names:
             slip = slip_of(role, self.names)
-            names = self.described(", ") if slip is None else _listed(self.names)
+            names = self.described(", ") if slip is None else ", ".join(self.names)
             raise InvalidParameter.from_violations(
                 [
                     Violation(
@@ -206,10 +206,6 @@ class Roles:
             return
         if role not in self.principals.get(principal_named(principal or ""), ()):
             raise InsufficientPermissions(reason=f"the role {role} is not granted to you on this server", effect="none")
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names)
 
 
 def _joined(words: Sequence[str]) -> str:

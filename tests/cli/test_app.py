@@ -40,9 +40,9 @@ def test_the_help_ends_with_the_exit_codes(inside, option):
     assert reported == [(str(code.value), code.meaning) for code in ExitCode]
 
 
-def test_a_file_of_commands_has_functions_that_are_commands_only():
-    files = {name: command for name, command in known_commands().items() if command.functions}
-    assert sorted(files) == ["audit", "monitoring", "plans", "state"]
+def test_these_commands_alone_are_groups():
+    """A file without a function of its name is a group, so that a stray module would become a command."""
+    assert sorted(GROUPS) == ["audit", "monitoring", "plans", "state"]
     assert all(command.help[0].isupper() for command in known_commands().values())
 
 
@@ -57,11 +57,6 @@ def test_the_help_fits_a_terminal_of_80_columns_and_cuts_no_line_short(inside):
     text = inside("--help").out
     assert [line for line in text.splitlines()[1:] if len(line) > 80 or line.endswith("...")] == []
     assert [name for name in COMMANDS if not re.search(rf"^  {name} +\S.*[.?]$", text, re.MULTILINE)] == []
-
-
-def test_these_commands_alone_are_groups(inside):
-    """A file without a function of its name is a group, so that a stray module would become a command."""
-    assert sorted(GROUPS) == ["audit", "monitoring", "plans", "state"]
 
 
 def test_without_a_command_the_commands_are_listed(inside):

@@ -257,7 +257,7 @@ HOMES = {
     "failsoft.tools.workspace.gate": "is_same_root",
     "failsoft.tools.workspace.patch": "lines_of, read_patch",
     "failsoft.tools.workspace.plans.register": "PLANS_AT_MOST, PLANS_PER_AUTHOR, quota",
-    "failsoft.tools.workspace.roles": "WorkspaceSettings",
+    "failsoft.tools.workspace.signatures": "WorkspaceSettings",
     "failsoft.tools.workspace.plans.scope": "FILES_AT_MOST, covers, faults_of, normal",
     "failsoft.tools.workspace.policies": "judge as judge_write, generic as generic_module, load_policies, rules_of",
     "failsoft.tools.workspace.policies.languages": "LANGUAGES",

@@ -19,7 +19,7 @@ from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import QUOTED_AT_MOST, bounded, quoted
 from failsoft.tools.workspace.command import CommandLimits, CommandResult, Ending, RunningCommand
 from failsoft.tools.workspace.errors import PreflightFailed
-from failsoft.tools.workspace.roles import WorkspaceSettings
+from failsoft.tools.workspace.signatures import WorkspaceSettings
 
 _COMMAND_AT_MOST = 200
 _TAIL_AT_MOST = 4_000

@@ -1,4 +1,4 @@
-"""What an operator sets for the workspace toolset; its roles, their powers, and the principals that may take them."""
+"""The roles of the workspace toolset, their powers, and the principals that may take them."""
 
 from __future__ import annotations
 
@@ -6,69 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
-from pydantic import Field
-
 from failsoft.framework.errors import ConfigurationError, InvalidParameter
 from failsoft.framework.errors.corrections import slip_of
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.safe.principals import LOCAL_PRINCIPAL, principal_named
-from failsoft.framework.setting_types import Commands, Names
-from failsoft.framework.settings import ToolsetSettings
 from failsoft.framework.text import bounded
 from failsoft.tools.workspace.errors import InsufficientPermissions, UnauthorizedAction
-
-
-class WorkspaceSettings(ToolsetSettings):
-    """What an operator can set for the workspace toolset."""
-
-    roles: Names = Field(
-        default=("ANTIGRAVITY:read+plan+approve", "WINDSURF:read+write"),
-        description="Roles of the workspace toolset and what they may do, as ROLE:read+plan+approve+write, separated "
-        "by commas.",
-    )
-    role: str | None = Field(
-        default=None, description="The only role that this process offers; `failsoft serve --role` sets it."
-    )
-    principals: Names = Field(
-        default=(),
-        description="Who may take which role over HTTP, as principal:ROLE+ROLE, separated by commas; "
-        "unset: a principal keeps the first role that it takes on the server.",
-    )
-    session_s: float = Field(
-        default=28_800.0, gt=0, allow_inf_nan=False, description="Seconds until a workspace session expires."
-    )
-    plan_s: float = Field(
-        default=604_800.0, gt=0, allow_inf_nan=False, description="Seconds until a plan of a workspace expires."
-    )
-    max_file_bytes: int = Field(
-        default=10_000_000, ge=1, description="Largest file in bytes that the workspace toolset reads or writes."
-    )
-    reports: str = Field(
-        default="docs/reports", min_length=1, description="Folder for failure reports, relative to the workspace."
-    )
-    hard_links: bool = Field(
-        default=False,
-        description="Read and replace files with several hard links, too; one may lie outside the workspace.",
-    )
-    policies: Names = Field(
-        default=("generic",),
-        description="Policies that check what is written, separated by commas or as a JSON list.",
-    )
-    preflight: Commands = Field(
-        default=(), description='Commands of run_preflight, as JSON: [["cargo", "test"], ["cargo", "clippy"]].'
-    )
-    preflight_s: float = Field(
-        default=300.0, gt=0, le=86_400, description="Seconds that each command of run_preflight may take."
-    )
-    preflight_processes: int = Field(
-        default=1_000, ge=1, description="Processes that each command of run_preflight may have at once."
-    )
-    preflight_memory_mb: int | None = Field(
-        default=None,
-        ge=1,
-        description="Memory in MiB that all processes of a command of run_preflight may use together; unset: no limit.",
-    )
-
+from failsoft.tools.workspace.signatures import WorkspaceSettings
 
 Power: TypeAlias = Literal["read", "plan", "approve", "write"]
 _POWERS: tuple[Power, ...] = get_args(Power)

@@ -33,9 +33,10 @@ from failsoft.tools.workspace.plans.scope import PlanCheck, lint, plan_of
 from failsoft.tools.workspace.policies import judge, load_policies, rules_of
 from failsoft.tools.workspace.preflight import Preflight, PreflightResult
 from failsoft.tools.workspace.reports import Reports, exclude_from_git, read_entries
-from failsoft.tools.workspace.roles import Power, Roles, WorkspaceSettings
+from failsoft.tools.workspace.roles import Power, Roles
 from failsoft.tools.workspace.session_files import SessionFiles, excerpt
 from failsoft.tools.workspace.sessions import Session, Sessions
+from failsoft.tools.workspace.signatures import WorkspaceSettings
 
 AUDIT_LOG = "audit-log.jsonl"
 

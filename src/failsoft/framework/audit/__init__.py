@@ -1,4 +1,8 @@
-"""Audit trail: failures are written and synced before the caller gets them, in a tamper-evident hash chain."""
+"""Audit trail: failures are written and synced before the caller gets them, in a tamper-evident hash chain.
+
+`call/audited.py` makes the entry of a call, `trail.py` queues entries for its thread, `chain.py` seals them, and
+`log_file.py` writes the lines.
+"""
 
 from __future__ import annotations
 

@@ -68,6 +68,8 @@ while True:
     swapped()
     os.link("kept", "again")
     os.rename("again", "file")
+    if os.path.lexists("again"):        # put back meanwhile: a rename between two names of one file does nothing
+        os.unlink("again")
 """
 
 MOVE_LINK = """

@@ -24,7 +24,7 @@ from tests.tools.files.swapping import (
 from tests.tools.workspace.site import Site
 from tests.tools.workspace.trap import CANARY
 
-BOUND_S = 600
+BOUND_S = 120
 CHANGED = "inside, by us"
 WAYS = {
     "folder": (EXCHANGE_FOLDER, False),
@@ -76,6 +76,7 @@ class Racer:
         until = time.monotonic() + BOUND_S
         number = 0
         while swapper.swaps < swaps or self.calls < calls or not (self.read and len(self.codes) > 1):
+            assert swapper.process.poll() is None
             if time.monotonic() > until:
                 pytest.fail(f"not enough after {BOUND_S} s: {swapper.swaps} swaps, {self.codes}")
             self.turn(number)

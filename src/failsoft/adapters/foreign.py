@@ -16,6 +16,7 @@ from failsoft.client.answers import from_json, to_json
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.answer.result import Result, schema_digest
 from failsoft.framework.arguments import Arguments
+from failsoft.framework.arguments.accepted import NOTHING_KNOWN, Accepted
 from failsoft.framework.arguments.json_schema import JsonSchema, JsonSchemaArguments
 from failsoft.framework.arguments.signature import read_parameters
 from failsoft.framework.asking.waiting import standing_still
@@ -235,6 +236,7 @@ class _ForeignResult(Result):
 class _AnyArguments:
     """Arguments of a tool whose schema cannot be used: any object."""
 
+    accepted: ClassVar[Accepted] = NOTHING_KNOWN
     aliases: ClassVar[Mapping[str, str]] = {}
     validate_beside: ClassVar[None] = None
 

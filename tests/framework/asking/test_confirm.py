@@ -124,8 +124,22 @@ class Vault(BaseTool):
         confirm=True,
         input_schema={
             "type": "object",
-            "properties": {"opening": {"$ref": "#/definitions/a~1word"}},
-            "definitions": {"a/word": {"type": "string", "writeOnly": True}},
+            "properties": {
+                "opening": {"$ref": "#/definitions/a~1word"},
+                "again": {"$ref": "#/definitions/same"},
+                "either": {"anyOf": [{"type": "integer"}, {"$ref": "#/definitions/same"}]},
+                "beside": {"anyOf": [{"type": "string"}, {"type": "null"}], "format": "password"},
+                "all": {"type": "array", "items": {"$ref": "#/definitions/same"}},
+                "by_door": {"type": "object", "additionalProperties": {"$ref": "#/definitions/same"}},
+                "visit": {
+                    "type": "object",
+                    "properties": {"who": {"type": "string"}, "word": {"$ref": "#/definitions/same"}},
+                },
+            },
+            "definitions": {
+                "a/word": {"type": "string", "writeOnly": True},
+                "same": {"$ref": "#/definitions/a~1word"},
+            },
         },
     )
     async def unlock(self, /, **arguments: Any) -> str:
@@ -133,11 +147,23 @@ class Vault(BaseTool):
         return "open"
 
 
-def test_what_a_reference_says_is_secret_is_not_shown_wherever_it_leads() -> None:
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ({"opening": "sesame"}, "`opening`: <redacted>"),
+        ({"again": "sesame"}, "`again`: <redacted>"),
+        ({"either": "sesame"}, "`either`: <redacted>"),
+        ({"beside": "sesame"}, "`beside`: <redacted>"),
+        ({"all": ["sesame", "simsim"]}, '`all`: ["<redacted>", "<redacted>"]'),
+        ({"by_door": {"front": "sesame"}}, '`by_door`: {"front": "<redacted>"}'),
+        ({"visit": {"who": "Ali", "word": "sesame"}}, '`visit`: {"who": "Ali", "word": "<redacted>"}'),
+    ],
+)
+def test_what_a_schema_marks_as_secret_is_not_shown_wherever_the_mark_is(arguments: Any, shown: str) -> None:
     person = Person(YES)
-    _call(Vault(runtime=quiet_runtime()), "unlock", {"opening": "sesame"}, person)
+    _call(Vault(runtime=quiet_runtime()), "unlock", arguments, person)
     (question,) = person.questions
-    assert question.message.splitlines()[-1] == "- `opening`: <redacted>"
+    assert question.message.splitlines()[-1] == f"- {shown}"
 
 
 def test_a_person_sees_the_call_and_its_arguments_without_secrets() -> None:

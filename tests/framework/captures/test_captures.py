@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from loguru import logger
+from pydantic import SecretStr
 
 from failsoft import BaseTool, CallContext, InvalidParameter, NotFound, RecoveryManager, operation
 from failsoft.recovery import Chaos
@@ -26,7 +27,7 @@ class Books(BaseTool):
     """Books."""
 
     @operation(read_only=True)
-    async def find(self, title: Any, note: Any = None, token: str = "") -> int:
+    async def find(self, title: Any, note: Any = None, token: str = "", shelf: SecretStr | None = None) -> int:
         """Find a book."""
         return {"Dune": 2}[title]
 
@@ -128,6 +129,8 @@ SECRETS = [
     ({"note": ["Authorization: Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"]}, "note.0"),
     ({"note": {"AKIAIOSFODNN7EXAMPLE": 1}}, "note"),
     ({"token": "hunter2secret", "note": "so it is hunter2secret"}, "note"),
+    ({"shelf": "hunter2secret"}, "shelf"),
+    ({"shelf": "hunter2secret", "note": "so it is hunter2secret"}, "note"),
     ({"note": "x" * 40_000 + " password=hunter2secret " + "y" * 40_000}, "note"),
 ]
 

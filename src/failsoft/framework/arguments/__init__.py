@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
+from failsoft.framework.arguments.accepted import Accepted
+
 
 class Arguments(Protocol):
     """The declared arguments of an operation, from a signature or a JSON Schema."""
@@ -17,6 +19,10 @@ class Arguments(Protocol):
     @property
     def schema(self) -> dict[str, Any]:
         """Their JSON Schema, an object."""
+
+    @property
+    def accepted(self) -> Accepted:
+        """What the schema says of their values: which of them are secret, for one."""
 
     @property
     def aliases(self) -> Mapping[str, str]:

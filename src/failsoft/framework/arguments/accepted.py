@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,16 +14,22 @@ from failsoft.framework.arguments.schemas import (
     accepted_names,
     alternatives,
     below,
+    combined,
     enumerated,
     kinds_of,
     resolved,
+    subschemas,
 )
 from failsoft.framework.arguments.values import FORMATS
+from failsoft.framework.safe.tokens import REDACTED
 from failsoft.framework.text import bounded, json_type, printable, quoted
 
 _SHOWN_AT_MOST = 8
 """Accepted values that a sentence names; the list holds more."""
 _NAME_AT_MOST = 128
+_LEVELS_AT_MOST = 100
+_TEXT_AT_LEAST = 6
+"""Characters from which on a secret is searched for in other texts."""
 _SOURCE_AT_MOST = 100
 _SOURCE = re.compile(
     r"\b(?:[Aa]s|[Tt]hat|which) (`?[a-z][a-z0-9]*_[a-z0-9_]+`?(?:(?:, | or |, or | and )`?[a-z][a-z0-9_]+`?)*)"
@@ -44,6 +50,8 @@ class Accepted:
         root: The schema that references are resolved in.
         places: The cached locations of that schema.
         changes: Whether the operation may change something; suggestions then keep to the spelling of what was sent.
+        is_secret: Whether the schema marks the value as secret (`writeOnly`, `format: password`).
+        marks_secrets: Whether the whole schema marks anything as secret; those of most tools do not.
     """
 
     def __init__(
@@ -53,8 +61,12 @@ class Accepted:
         places: dict[tuple[int, ...], Accepted],
         *,
         changes: bool = False,
+        is_secret: bool = False,
+        marks_secrets: bool = False,
     ) -> None:
         self.changes = changes
+        self.is_secret = is_secret
+        self.marks_secrets = marks_secrets
         self.aliases: Mapping[str, str] = {}
         self._schemas = schemas
         self._root = root
@@ -73,17 +85,27 @@ class Accepted:
     @classmethod
     def by(cls, schema: Schema, *, changes: bool = False, aliases: Mapping[str, str] | None = None) -> Accepted:
         """Return what a whole schema accepts; its names may have aliases."""
-        whole = cls([], schema, {}, changes=changes).held_to([schema])
+        marks_secrets = any(_is_marked(part, schema, depth=1) for part in subschemas(schema))
+        whole = cls([], schema, {}, changes=changes, marks_secrets=marks_secrets).held_to([schema])
         whole.aliases = aliases or {}
         return whole
 
     def held_to(self, schemas: Iterable[Any]) -> Accepted:
         """Return the location with these subschemas."""
-        spread = alternatives(schemas, self._root)
-        key = tuple(map(id, spread))  # the location keeps them alive, so that no id is reused
+        held = [*schemas]
+        spread = alternatives(held, self._root)
+        is_secret = self.marks_secrets and any(_is_marked(schema, self._root) for schema in held)
+        key = (is_secret, *map(id, spread))  # the location keeps them alive, so that no id is reused
         known = self._places.get(key)
         if known is None:
-            known = self._places[key] = Accepted(spread, self._root, self._places, changes=self.changes)
+            known = self._places[key] = Accepted(
+                spread,
+                self._root,
+                self._places,
+                changes=self.changes,
+                is_secret=is_secret,
+                marks_secrets=self.marks_secrets,
+            )
         return known
 
     def below(self, step: str | int) -> Accepted:
@@ -93,8 +115,43 @@ class Accepted:
             key = step if step in self._declared else type(step)  # all undeclared names have the same schema
             found = self._below.get(key)
             if found is None:
-                found = self._below[key] = self.held_to(below(self._schemas, step, self._root))
+                found = self._below[key] = self.held_to(below(self._schemas, step))
         return found
+
+    @cached_property
+    def holds_secrets(self) -> bool:
+        """Whether the value, an item of it or a property is marked as secret."""
+        steps: tuple[str | int, ...] = (0, *self.names, "")  # an undeclared name stands for all of them
+        return self.marks_secrets and (self.is_secret or any(self.below(step).is_secret for step in steps))
+
+    def secrets_in(self, value: Any) -> tuple[str, ...]:
+        """Return the texts of a value that are marked as secret, but for short ones, which others hold by chance."""
+        return tuple([text for text in self.marked(value) if isinstance(text, str) and len(text) >= _TEXT_AT_LEAST])
+
+    def marked(self, value: Any, depth: int = _LEVELS_AT_MOST) -> Iterator[Any]:
+        """Yield what is marked as secret in a value; what is nested too deeply is left out."""
+        if isinstance(value, (Mapping, list, tuple)):
+            parts: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, Mapping) else enumerate(value)
+            for step, item in parts if self.marks_secrets and depth else ():
+                yield from (self if self.is_secret else self._part(step)).marked(item, depth - 1)
+        elif self.is_secret:
+            yield value
+
+    def without_secrets(self, value: Any, depth: int = _LEVELS_AT_MOST) -> Any:
+        """Return a JSON tree without what is marked as secret; what is nested too deeply is left as it is."""
+        if self.is_secret:
+            return value if value is None else REDACTED
+        if not self.marks_secrets or not depth:
+            return value
+        if isinstance(value, Mapping):
+            return {name: self._part(name).without_secrets(item, depth - 1) for name, item in value.items()}
+        if isinstance(value, list):
+            return [self.below(place).without_secrets(item, depth - 1) for place, item in enumerate(value)]
+        return value
+
+    def _part(self, step: Any) -> Accepted:
+        """Return what is accepted at a step of a value, under any of its names."""
+        return self.below(self.aliases.get(step, step))
 
     @cached_property
     def _declared(self) -> frozenset[str | int]:
@@ -184,6 +241,14 @@ class Accepted:
     def refusal_of_a_name(self) -> str:
         """The message about an unknown property."""
         return bounded(f"no such parameter; accepted: {', '.join(self.names)}" if self.names else "no such parameter")
+
+
+def _is_marked(schema: Any, root: Schema, depth: int = 12) -> bool:
+    """Return whether a schema marks its value as secret, by itself or by what it combines or refers to."""
+    if not isinstance(schema, dict) or depth == 0:
+        return False
+    is_marked = schema.get("writeOnly") is True or schema.get("format") == "password"
+    return is_marked or any(_is_marked(part, root, depth - 1) for part in combined(schema, root))
 
 
 NOTHING_KNOWN = Accepted([], {}, {})

@@ -207,8 +207,8 @@ def _below(place: Place, step: str | int) -> Place:
 def _quotable(text: str, place: Place) -> str:
     """Return the sentence of an author's own check, or nothing if it repeats what was received."""
     clean = bounded(text).strip().rstrip(".")
-    is_named_secret = any(isinstance(step, str) and is_secret_name(step) for step in place.path())
-    if is_named_secret or any(leaf in clean for leaf in _leaves(place.value)):
+    is_secret = place.is_secret or any(isinstance(step, str) and is_secret_name(step) for step in place.path())
+    if is_secret or any(leaf in clean for leaf in _leaves(place.value)):
         return ""
     return redact_text(clean)
 

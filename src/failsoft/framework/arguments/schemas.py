@@ -275,10 +275,7 @@ def alternatives(schemas: Iterable[Any], root: Schema) -> list[Schema]:
     """Return the alternative schemas of a value, with references resolved and unions flattened."""
     found: list[Schema] = []
     for schema in schemas:
-        if isinstance(schema, dict) and _COMBINING.isdisjoint(schema):
-            found.append(schema)
-        else:
-            _spread(schema, root, found, _DEPTH_AT_MOST)
+        _spread(schema, root, found, _DEPTH_AT_MOST)
     return found
 
 
@@ -288,13 +285,16 @@ def _spread(schema: Any, root: Schema, found: list[Schema], depth: int) -> None:
     if _COMBINING.isdisjoint(schema):
         found.append(schema)
         return
-    parts = [part for key in ("anyOf", "oneOf", "allOf") for part in _listed(schema, key)]
-    if "$ref" in schema:
-        parts.append(resolved(schema["$ref"], root))
     if schema.keys() & {"type", "properties", "enum", "const", "items"}:
         found.append(schema)
-    for part in parts:
+    for part in combined(schema, root):
         _spread(part, root, found, depth - 1)
+
+
+def combined(schema: Schema, root: Schema) -> list[Any]:
+    """Return the other schemas of the same value: those of its unions, and the one that it refers to."""
+    parts = [part for key in ("anyOf", "oneOf", "allOf") for part in _listed(schema, key)]
+    return [*parts, resolved(schema["$ref"], root)] if "$ref" in schema else parts
 
 
 def _listed(schema: Schema, key: str) -> Sequence[Any]:
@@ -302,7 +302,7 @@ def _listed(schema: Schema, key: str) -> Sequence[Any]:
     return value if isinstance(value, list) else ()
 
 
-def below(schemas: Sequence[Schema], step: str | int, root: Schema) -> list[Schema]:
+def below(schemas: Sequence[Schema], step: str | int) -> list[Any]:
     """Return the schemas of one property or list position of a value with these schemas."""
     found: list[Any] = []
     for schema in schemas:
@@ -311,7 +311,7 @@ def below(schemas: Sequence[Schema], step: str | int, root: Schema) -> list[Sche
             found.append(prefix[step] if 0 <= step < len(prefix) else schema.get("items"))
         else:  # a name; from a caller in this process even None may be one
             found.append(mapping(schema, "properties").get(step, schema.get("additionalProperties")))
-    return alternatives(found, root)
+    return found
 
 
 def mapping(schema: Schema, key: str) -> Mapping[str, Any]:

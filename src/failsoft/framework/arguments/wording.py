@@ -76,6 +76,16 @@ class Place:
         """Return the same place, held to one branch of its schema."""
         return Place(self.above, self.step, self.value, self.accepted.held_to([schema]))
 
+    @property
+    def is_secret(self) -> bool:
+        """Whether the schema marks the value as secret, or a part of it, or what it is a part of."""
+        place: Place | None = self if self.accepted.marks_secrets else None
+        while place is not None:
+            if place.accepted.is_secret:
+                return True
+            place = place.above
+        return self.accepted.holds_secrets
+
     def path(self) -> tuple[str | int, ...]:
         """Return the steps from the root: names and list positions."""
         if self.above is not None and self.above.above is None:  # most places are arguments
@@ -123,9 +133,10 @@ def violation(fault: Misfit) -> Violation:
         expected = " or ".join(filter(None, [one_of(allowed), expected]))
     elif reason in _OF_FORM and expected:
         expected = _with_source(expected, place)
-    private = _is_private(path, place.value)
+    is_content_alone = _is_content_alone(path, place.value) and not place.is_secret
+    private = place.is_secret or _is_private(path, place.value)
     expected = bounded(expected)
-    found = None if private and not _is_content_alone(path, place.value) else _correction(reason, place, allowed)
+    found = None if private and not is_content_alone else _correction(reason, place, allowed)
     is_said = found is not None and not private and _is_sendable(found.meant)
     return Violation(
         path=dotted(path),

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from failsoft.framework.arguments.accepted import Accepted
 from failsoft.framework.arguments.schemas import resolved
 from failsoft.framework.asking import Question
 from failsoft.framework.safe.json_safe import json_safe
@@ -96,8 +97,7 @@ def field_for(name: str, schema: Mapping[str, Any], options: Sequence[str] = ())
 
 def is_secret(name: str, schema: Mapping[str, Any]) -> bool:
     """Return whether a parameter is a secret, by its name or its schema: such are neither asked for nor shown."""
-    own = _own(name, schema)
-    return is_secret_name(name) or bool(own.get("writeOnly")) or own.get("format") == "password"
+    return is_secret_name(name) or Accepted.by(schema).below(name).is_secret
 
 
 def _own(name: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -127,9 +127,10 @@ def _consent(tool: str) -> dict[str, Any]:
 
 def _shown(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> list[str]:
     """Return the arguments, one a line, bounded, without secrets."""
+    shown = Accepted.by(schema).without_secrets(json_safe(dict([*arguments.items()][:_LINES_AT_MOST])))
     lines = [
-        f"- {named(name)}: {REDACTED if is_secret(name, schema) else _value(value, name)}"
-        for name, value in [*arguments.items()][:_LINES_AT_MOST]
+        f"- {named(name)}: {REDACTED if value == REDACTED or is_secret_name(name) else _value(value, name)}"
+        for name, value in shown.items()
     ]
     left_out = len(arguments) - _LINES_AT_MOST
     return [*lines, f"- and {left_out} more"] if left_out > 0 else lines

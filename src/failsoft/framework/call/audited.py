@@ -108,7 +108,8 @@ def _entry(call: Call, governance: Governance, **facts: Any) -> dict[str, Any]:
         "facts": brief(call.told.audit_facts) if call.told.audit_facts else None,
     }
     present = {name: value for name, value in others.items() if value not in (None, "", [], {})}
-    return _within_limit(without({**seed, **always, **present}, secrets_of(call.params)))
+    secrets = secrets_of(call.params) + call.bound.arguments.accepted.secrets_in(call.params)
+    return _within_limit(without({**seed, **always, **present}, secrets))
 
 
 def _within_limit(entry: dict[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from failsoft.framework.safe.tracebacks import author_place, original
 
 if TYPE_CHECKING:
     from failsoft.framework.answer.failure import Failure
+    from failsoft.framework.arguments.accepted import Accepted
     from failsoft.framework.settings import Settings
 
 Call: TypeAlias = Any
@@ -49,12 +50,14 @@ class _Noted:
     Args:
         arguments: As JSON text; None where JSON does not have them as they are.
         readable: What can be shown of them then.
+        accepted: What the schema says of them.
         trail: What the call and those below it noted.
         facts: All else, as in the file.
     """
 
     arguments: str | None
     readable: Any
+    accepted: Accepted
     trail: Trail | None
     facts: dict[str, Any]
 
@@ -109,6 +112,7 @@ class Captures:
         return _Noted(
             arguments,
             None if arguments is not None else json_safe(call.params),
+            call.bound.arguments.accepted,
             getattr(outermost(call), "trail", None),
             {
                 "version": VERSION,
@@ -143,7 +147,8 @@ class Captures:
             self._report(type(error).__name__)
 
     def _content(self, noted: _Noted) -> dict[str, Any]:
-        arguments, paths = redacted(noted.readable if noted.arguments is None else json.loads(noted.arguments))
+        given = noted.readable if noted.arguments is None else json.loads(noted.arguments)
+        arguments, paths = redacted(given, noted.accepted)
         trail = noted.trail or Trail()
         effects, hidden = redacted([_effect(*effect) for effect in trail.effects])
         reason = ""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from failsoft.framework.arguments.accepted import NOTHING_KNOWN, Accepted
 from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.safe.redaction import redact, secrets_of, without
 from failsoft.framework.safe.tokens import REDACTED
@@ -38,17 +39,27 @@ def exact(value: Any) -> str | None:
         return None
 
 
-def redacted(tree: Any) -> tuple[Any, list[str]]:
-    """Return a JSON tree without secrets, and the paths of what was changed (`a.0.b`; at most 100)."""
+def redacted(tree: Any, accepted: Accepted = NOTHING_KNOWN) -> tuple[Any, list[str]]:
+    """Return a JSON tree without secrets, and the paths of what was changed (`a.0.b`; at most 100).
+
+    Args:
+        tree: The tree.
+        accepted: What its schema says of it, which may mark parts as secret.
+    """
     try:
-        shown = without(redact(_without_long_secrets(tree)), _secrets_in(tree))
+        shown = _without_secrets(tree, accepted)
     except RecursionError:
         tree = json_safe(tree)
-        shown = without(redact(_without_long_secrets(tree)), _secrets_in(tree))
+        shown = _without_secrets(tree, accepted)
     if shown == tree:
         return tree, []
     changed = _changes(tree, shown)
     return shown, list(dict.fromkeys(path for path, _ in zip(changed, range(_PATHS_AT_MOST), strict=False)))
+
+
+def _without_secrets(tree: Any, accepted: Accepted) -> Any:
+    secrets = _secrets_in(tree) + accepted.secrets_in(tree)
+    return without(redact(_without_long_secrets(accepted.without_secrets(tree))), secrets)
 
 
 def _secrets_in(tree: Any) -> tuple[str, ...]:

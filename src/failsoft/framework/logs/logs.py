@@ -260,7 +260,8 @@ def failure_facts(call: Call, failure: Failure, duration_s: float, count: int = 
     if error.__cause__ is not None:
         function = call.handler or call.bound.function  # whose result is at fault where none of its lines is
         facts["place"] = author_line(error) or (declaring_line(function) if failure.code == BadOutput.code else "")
-    return _without_empty(without(facts, secrets_of(call.params)))
+    secrets = secrets_of(call.params) + call.bound.arguments.accepted.secrets_in(call.params)
+    return _without_empty(without(facts, secrets))
 
 
 def finished_facts(call: Call, duration_s: float) -> dict[str, Any]:

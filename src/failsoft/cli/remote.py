@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -12,6 +14,7 @@ from failsoft.framework.text import bounded
 
 TOKEN = "FAILSOFT_TOKEN"  # noqa: S105 - the name of a variable
 _WITHIN_S = 15.0
+_BYTES_AT_MOST = 16_000_000
 _FOUND, _UNAUTHENTICATED, _FORBIDDEN, _MISSING, _UNAVAILABLE = 200, 401, 403, 404, 503
 
 
@@ -65,10 +68,12 @@ def ask(url: str, path: str, *, token: str | None, body: dict[str, Any] | None =
     parts = _parts(url, hint="--url http://127.0.0.1:8321")
     address = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/').removesuffix('/mcp')}/{path}"
     try:
-        with httpx2.Client(timeout=_WITHIN_S, trust_env=False, headers=bearer(token)) as client:
-            answer = client.get(address) if body is None else client.post(address, json=body)
-            found = answer.json()
-    except (httpx2.HTTPError, ValueError, OSError) as error:
+        with (
+            httpx2.Client(timeout=_WITHIN_S, trust_env=False, headers=bearer(token)) as client,
+            client.stream("GET" if body is None else "POST", address, json=body) as answer,
+        ):
+            found = json.loads(_whole(answer.iter_bytes()))
+    except (httpx2.HTTPError, ValueError, RecursionError, OSError) as error:
         cause = f"{type(error).__name__}: {bounded(str(error))}"
         raise Unavailable(message=f"No failsoft server answers at {address} ({cause}).") from error
     if answer.status_code == _FOUND and isinstance(found, dict):
@@ -88,6 +93,17 @@ def ask(url: str, path: str, *, token: str | None, body: dict[str, Any] | None =
     if answer.status_code == _UNAVAILABLE:
         raise Unavailable(message=said or f"{address} takes no requests at the moment: the server drains, or starts.")
     raise ConfigurationError(issue=said or f"{address} answered {answer.status_code}")
+
+
+def _whole(parts: Iterable[bytes]) -> bytes:
+    """Return a body that comes in parts. Raises ValueError if it is larger than that of any server."""
+    whole = bytearray()
+    for part in parts:
+        whole += part
+        if len(whole) > _BYTES_AT_MOST:
+            msg = f"it has more than {_BYTES_AT_MOST:,} bytes"
+            raise ValueError(msg)
+    return bytes(whole)
 
 
 def _parts(url: str, *, hint: str) -> SplitResult:

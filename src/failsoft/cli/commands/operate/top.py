@@ -14,7 +14,7 @@ from failsoft.cli.options import AsJson, Token
 from failsoft.cli.remote import status_of
 from failsoft.cli.screen import Screen
 from failsoft.framework.errors import Unavailable
-from failsoft.framework.text import printable
+from failsoft.framework.text import bounded, printable
 
 _EVERY_S = 2.0
 _SHOWN = 12
@@ -44,13 +44,31 @@ def top(
         raise usage(
             message="--json prints it once, so that it goes with --once.", hint=f"failsoft top {url} --once --json"
         )
-    found = status_of(url, token=token)
     if as_json:
-        Screen().json(found)
-    elif once or not Screen().is_rich:
+        Screen().json(status_of(url, token=token))
+        return
+    found = _status(url, token)
+    if once or not Screen().is_rich:
         _print(found)
     else:
         _follow(url, token, found)
+
+
+def _status(url: str, token: str | None) -> dict[str, Any]:
+    """Return the status of a server, which can be shown.
+
+    Raises:
+        UNAVAILABLE: It is that of another version, or something else answers there; see `status_of` for the others.
+    """
+    found = status_of(url, token=token)
+    try:
+        _head(found)
+        for _ in _tables(found):
+            pass
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        said = f"{bounded(url)} answers with a status that this version of failsoft does not read."
+        raise Unavailable(message=said) from error
+    return found
 
 
 def _print(found: dict[str, Any]) -> None:
@@ -82,7 +100,7 @@ def _follow(url: str, token: str | None, found: dict[str, Any]) -> None:
             live.update(drawn(found, lost), refresh=True)
             time.sleep(_EVERY_S)
             try:
-                found, lost = status_of(url, token=token), ""
+                found, lost = _status(url, token), ""
             except Unavailable as failed:  # it may be started anew
                 lost = lost or printable(f"As it was at {time.strftime('%H:%M:%S')}: {failed.message}")
 

@@ -174,7 +174,8 @@ async def test_an_unknown_id_is_one_not_found_failure_that_leads_to_the_list() -
         error = (await caller.answer("get_job", {"job_id": "0" * 40}))["error"]
         assert (error["code"], error["category"]) == ("JOB_NOT_FOUND", "not_found")
         assert error["next_step"]["tool"] == "list_jobs"
-        assert await caller.code("cancel_job", {"job_id": "0" * 40}) == "JOB_NOT_FOUND"
+        refused = (await caller.answer("cancel_job", {"job_id": "0" * 40}))["error"]
+        assert (refused["code"], refused["effect"]) == ("JOB_NOT_FOUND", "none")
 
 
 async def test_a_job_that_nobody_can_confirm_is_refused_before_it_begins() -> None:

@@ -211,7 +211,7 @@ def jobs_of(tools: Sequence[BaseTool]) -> Jobs | None:
 
 
 def _not_found() -> JobNotFound:
-    return JobNotFound(next_step={"tool": "list_jobs", "arguments": {}})
+    return JobNotFound(effect="none", next_step={"tool": "list_jobs", "arguments": {}})
 
 
 def _check_fleet(book: JobBook) -> None:

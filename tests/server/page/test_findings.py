@@ -169,6 +169,15 @@ def test_a_fault_is_named_with_since_when_its_incident_and_what_to_do(case: str)
     assert not worst["what"].endswith(".")
 
 
+@pytest.mark.parametrize(("status", "named"), [("421", "access_refused"), ("403", "access_refused"), ("404", "client")])
+def test_what_to_do_about_refused_requests_names_what_is_logged_of_them_and_nothing_else(
+    status: str, named: str
+) -> None:
+    todo = found({}, sign(REFUSED, status))[0]["todo"]
+    assert named in todo
+    assert ("access_refused" in todo) == (named == "access_refused")
+
+
 def harmless() -> dict[str, tuple[dict[str, Any], Evidence]]:
     """Return a status and what is known beside it, by case."""
     return {

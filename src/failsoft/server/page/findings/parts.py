@@ -26,6 +26,14 @@ _STORE = {
     "loading": "is loading its data",
     "damaged": "is damaged",
 }
+_NAMED = "the log has them as access_refused: often a Host or Origin that is not in FAILSOFT_ALLOWED_HOSTS"
+_REFUSED_WITH = {
+    "403": _NAMED,
+    "413": "let the client send less, or raise FAILSOFT_MAX_REQUEST_BYTES",
+    "421": _NAMED,
+}
+"""What to do about requests that are refused with a status."""
+_ELSE = "see which client sends them, in the log of the proxy in front of the server"
 
 
 def of_phase(reading: Reading) -> Iterator[HeadlineFinding]:
@@ -176,7 +184,7 @@ def of_requests(reading: Reading) -> Iterator[HeadlineFinding]:
             todo = "give the client the new token, or block its address"
         else:
             what, incident = f"{count} were refused with status {label}", "Requests are refused"
-            todo = "the log says why as access_refused: often a Host that is not in FAILSOFT_ALLOWED_HOSTS"
+            todo = _REFUSED_WITH.get(label, _ELSE)
         yield HeadlineFinding(f"refused {label}", "warning", what, todo, since, incident=incident)
 
 

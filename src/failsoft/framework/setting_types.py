@@ -54,13 +54,13 @@ def holders_by_token(tokens: SecretStr) -> dict[str, str]:
     """Parse `alice:token,bob:token` into token -> holder. A holder may have several, as during a rotation.
 
     Raises:
-        ValueError: An entry is not of that form, its holder is `bearer`, its token is shorter than 8 characters,
-            or two have one token.
+        ValueError: An entry is not of that form, as one of a JSON object is not, its holder is `bearer`, its token is
+            shorter than 8 characters, or two have one token.
     """
     found: dict[str, str] = {}
     for entry in filter(None, map(str.strip, tokens.get_secret_value().split(","))):
         holder, _, token = entry.partition(":")
-        if not holder or len(token) < _TOKEN_AT_LEAST:
+        if not holder or holder[0] in '{["' or len(token) < _TOKEN_AT_LEAST:
             msg = f"must be of the form name:token,name:token, with tokens of at least {_TOKEN_AT_LEAST} characters"
             raise ValueError(msg)
         if holder == SHARED_HOLDER:

@@ -191,6 +191,7 @@ async def test_with_named_tokens_each_caller_has_their_own_name() -> None:
         "ada:short",
         "ada:correct-horse,ben:correct-horse",
         "bearer:correct-horse",  # the principal of FAILSOFT_AUTH_TOKEN
+        '{"ada":"correct-horse","ben":"battery-staple"}',
     ],
 )
 def test_named_tokens_that_say_nothing_clear_are_refused(tokens: str) -> None:

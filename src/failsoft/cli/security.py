@@ -161,7 +161,7 @@ def kept_files(settings: Settings, logs: Sequence[Path]) -> list[KeptFile]:
     known_logs = _known_logs(settings, logs)
     store = "sessions, plans, results of calls with a key, in clear; their arguments as hashes under a key"
     holding = {
-        **dict.fromkeys(known_logs, "failures with their arguments, without secrets, in clear"),
+        **dict.fromkeys(known_logs, "failures, without arguments and secrets, in clear"),
         **dict.fromkeys(_heads(settings, known_logs), "the hash of a log's last entry, sealed"),
         settings.audit_key_file or default_key_file(): "the key of the audit chain, in clear",
         **dict.fromkeys(_store_files(settings), store),

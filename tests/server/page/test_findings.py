@@ -225,6 +225,33 @@ def test_what_is_over_says_when_it_was_seen_last_and_not_since_when() -> None:
     assert (finding["last"], "since" in finding) == (crash["timestamp"], False)
 
 
+def test_calls_that_an_operator_has_paused_do_not_fail() -> None:
+    paused = {**ROW, "paused": {"reason": "Stocktaking", "by": "ann", "since": ago(5)}}
+    refused = call("UNAVAILABLE", "unavailable", 4)
+
+    [only] = found({"operations": [paused], "recent": [refused], **BURNING})
+    worst = found({"operations": [paused], "recent": [refused, call("UNAVAILABLE", "unavailable", 7)], **BURNING})[0]
+
+    assert only["what"] == "sell is paused: Stocktaking"
+    assert worst["incident"] == "Callers suffer"
+
+
+def test_calls_fail_with_what_fails_now_and_not_with_what_failed_more_often_before() -> None:
+    before = [call("AUDIT_LOG_FAILED", "storage_error", 90)] * 9
+
+    [fails] = found({"recent": [*outage(), *before], **BURNING})
+
+    assert fails["what"] == "Calls fail, most often sell with UNAVAILABLE"
+
+
+def test_a_lost_write_that_is_repeated_is_not_counted_again() -> None:
+    lost = call("IDEMPOTENCY_OUTCOME_UNKNOWN", "conflict", 3)
+
+    [once], [again] = (found({"recent": [lost] * times}) for times in (1, 7))
+
+    assert once == again
+
+
 def test_a_rare_operation_fails_until_a_minute_has_passed() -> None:
     seldom = {"operations": [{**ROW, "rate_per_s": 0.01}]}
     ages = {

@@ -9,11 +9,13 @@ from pathlib import PurePath
 from failsoft.metrics.definitions import REPEATED_FAILURES
 from failsoft.metrics.rules import FAST_BURN, FAULTS
 from failsoft.server.page.findings.evidence import (
+    QUIET_AT_MOST_S,
     RECOVERED,
     Call,
     HeadlineFinding,
     Reading,
     Severity,
+    ago,
     is_fault,
     lasts,
     share,
@@ -29,12 +31,11 @@ def of_lost_writes(reading: Reading) -> Iterator[HeadlineFinding]:
     code = "IDEMPOTENCY_OUTCOME_UNKNOWN"
     lost = [call for call in reading.lately if call["code"] == code and call["outcome"] not in RECOVERED]
     if lost:
-        were = "call with an idempotency key was" if len(lost) == 1 else "calls with an idempotency key were"
         yield HeadlineFinding(
             "unknown",
             "error",
-            f"It is unknown whether {len(lost)} {were} done, the last one of {lost[0]['operation']}",
-            "look whether what they should do was done, and tell the callers",
+            f"It is unknown whether what {lost[0]['operation']} was called for with an idempotency key was done",
+            "look whether it was done, and tell the callers",
             since=lost[-1]["timestamp"],
             incident="A keyed write was lost",
         )
@@ -95,8 +96,11 @@ def of_burn(reading: Reading) -> Iterator[HeadlineFinding]:
     burn = status["objective"]["burn_5m"]
     if burn <= 1:
         return
-    faults = [call for call in reading.lately if is_fault(call)]
-    counts = Counter(f"{call['operation']} with {call['code']}" for call in faults)
+    faults = [call for call in reading.lately if is_fault(call) and not reading.is_paused(call)]
+    if not faults and any(map(is_fault, reading.lately)):
+        return
+    current = [call for call in faults if call["timestamp"] > ago(QUIET_AT_MOST_S)]
+    counts = Counter(f"{call['operation']} with {call['code']}" for call in current or faults)
     counts = counts or Counter({f"{one['operation']} with {one['code']}": one["count"] for one in status["errors"]})
     worst = "".join(f", most often {name}" for name, _ in counts.most_common(1))
     incident = "Callers suffer"

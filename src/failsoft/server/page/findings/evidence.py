@@ -97,6 +97,13 @@ class Reading:
         faults = [call["timestamp"] for call in recent if call["timestamp"] >= minute and is_fault(call)]
         return faults[-1] if faults else minute
 
+    def is_paused(self, call: Call) -> bool:
+        """Return whether a call has failed because an operator has paused its operation, which is no fault."""
+        wanted = (call["tool"], call["operation"])
+        pauses = {(one["tool"], one["operation"]): one.get("paused") for one in self.status["operations"]}
+        pause = pauses.get(wanted)
+        return bool(pause and call["code"] == "UNAVAILABLE" and call["timestamp"] >= pause["since"])
+
     def is_over(self, calls: Sequence[Call]) -> bool:
         """Return whether such calls have stopped: five of each operation should have come since, or a minute is over.
 

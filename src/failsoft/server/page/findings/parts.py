@@ -55,7 +55,9 @@ def of_blocked_loops(reading: Reading) -> Iterator[HeadlineFinding]:
             f"late {pid}",
             severity,
             f"The event loop of worker {pid} is blocked{f' by {operation}' if operation else ''}",
-            f"fix {operation or 'the operation that the log names in loop_blocked'}: let it await, or make it sync",
+            f"fix {operation}: let it await, or make it sync"
+            if operation
+            else "fix the operation that the log names; with none, the process is stopped or has too little CPU",
             since=ago(lag_s),
             incident="The event loop is blocked",
         )
@@ -150,7 +152,7 @@ def of_workers(reading: Reading) -> Iterator[HeadlineFinding]:
         yield HeadlineFinding("loop", "error", "Workers end again and again", todo, since=exits[0], incident=incident)
     elif reason == "stalled":
         what = "A worker stalled and had to be replaced"
-        todo = "fix the operation that the log names in worker_stalled: let it await, or make its handler sync"
+        todo = "fix the operation of worker_stalled in the log; with none, the process was stopped or lacked CPU"
         yield HeadlineFinding("stalled", severity, what, todo, last=last, incident="A worker stalls")
     else:
         what = "A worker was killed or crashed and had to be replaced"

@@ -62,7 +62,7 @@ async def stalls(work: Callable[[], Awaitable[object]], *, stall_s: float = STAL
     async def go_on() -> None:
         while True:
             heartbeat.beat("ready")
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.03)  # the watchdog looks every 0.25 s, and the last 20 delays are known
 
     beating = asyncio.create_task(go_on())
     await asyncio.sleep(0)

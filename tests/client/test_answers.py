@@ -8,7 +8,7 @@ from typing import Any
 import mcp_types as types
 import pytest
 from fastmcp.tools.base import ToolResult
-from mcp.shared.exceptions import MCPError
+from mcp.shared.exceptions import MCPError, NoBackChannelError
 
 from tests.doors import (
     error_in,
@@ -131,9 +131,11 @@ def test_paths_of_a_stack_trace_or_an_exception_are_those_of_the_host() -> None:
     assert "/srv/parcels" in from_raised("No room in /srv/parcels", None).message
 
 
+NOT_ASKABLE = NoBackChannelError("elicitation/create").error.message
 CODES: list[tuple[int, str, str, str, str | None]] = [
     (-32602, "no such colour", "invalid_argument", "after_fix", "none"),
     (-32600, "no such colour", "invalid_argument", "after_fix", "none"),
+    (-32600, NOT_ASKABLE, "invalid_argument", "after_fix", None),
     (-32601, "Method not found", "unsupported", "never", "none"),
     (-32002, "Resource not found", "not_found", "after_fix", None),
     (-32603, "Internal error", "upstream_error", "after_delay", None),

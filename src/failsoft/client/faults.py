@@ -128,7 +128,7 @@ def _reported(code: int, text: str, data: Any, who: str) -> ToolError:
     if cls is not None:
         categorize(failure, cls)
         failure.retry_after_seconds = wait_in(text)
-    if code in _REFUSALS:
+    if code in _REFUSALS and _NOT_ASKABLE not in text:
         failure.effect = "none"
     failure.details["code"] = code
     return failure
@@ -142,6 +142,8 @@ _CLASS_BY_CODE: dict[int, type[ToolError]] = {
     _RESOURCE_NOT_FOUND: NotFound,
 }
 _REFUSALS = frozenset({types.INVALID_PARAMS, types.INVALID_REQUEST, types.METHOD_NOT_FOUND})
+_NOT_ASKABLE = "no back-channel for server-initiated requests"
+"""What the SDK says, with INVALID_REQUEST, to a tool that asks its client something: the tool runs by then."""
 
 
 def _strings(value: Any) -> tuple[str, ...]:

@@ -89,3 +89,24 @@ def test_what_is_asked_for_while_a_slow_server_starts_waits_for_it(tmp_path: Pat
     (listed,) = [one["result"]["tools"] for one in (first, *answers) if one["id"] == 1]
     assert [tool["name"] for tool in listed] == ["capabilities"]
     assert first["id"] == 2
+
+
+BOTH = [PYTHON, str(Path(__file__).with_name("both_eras.py"))]
+
+
+async def test_a_client_of_the_older_era_gets_the_log_and_the_changes_of_a_server_of_the_newer_one():
+    logged = []
+
+    async def log(params: Any) -> None:
+        logged.append(params.data)
+
+    async with proxied(upstream=BOTH, mode="legacy", logging_callback=log) as client:
+        assert client.server_capabilities.tools.list_changed is True
+        await client.call_tool("count", {})
+        assert logged == ["counting"]
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_the_instructions_of_the_server_reach_the_client(mode):
+    async with proxied(upstream=BOTH, mode=mode) as client:
+        assert client.instructions == "Read before you count."

@@ -11,7 +11,7 @@ from typing import Any
 
 import mcp_types as types
 import pydantic_core
-from mcp.server import Server, ServerRequestContext
+from mcp.server import NotificationOptions, Server, ServerRequestContext
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
@@ -27,6 +27,7 @@ _TASK_BYTES = 5_000
 """What a waiting notification takes beside its content."""
 _UNSUPPORTED = "The client of this proxy cannot be asked: it speaks another era of the protocol, or has no such feature"
 
+_KNOWN_LATE = {"capabilities", "instructions"}
 _OF_MANY = types.ClientCapabilities(elicitation=types.ElicitationCapability(form=types.FormElicitationCapability()))
 
 
@@ -75,6 +76,8 @@ class Front:
         self._meeting = asyncio.Lock()
         self._silence: asyncio.Task[None] | None = None
         self._passing_bytes = 0
+        self.is_older = False
+        """Whether the single client speaks the older era, in which a server logs without being asked to."""
         self.refused = 0
         """Requests of upstreams that could not be sent to a client."""
 
@@ -97,14 +100,17 @@ class Front:
     async def _meet(self, server: Server[Any], ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
         if ctx.request_id is not None and ctx.method != "ping":
             if self.is_awaited and (declared := _declared_in(ctx)) is not None:
+                self.is_older = ctx.method == "initialize"
                 await self._learn(declared)
             async with self._meeting:  # a slow server is still being started
                 pass
         result = await call_next(ctx)
         if ctx.method == "initialize" and isinstance(result, dict):
             # Its options were made before the upstreams were connected.
-            offered = server.create_initialization_options().capabilities
-            result = {**result, "capabilities": offered.model_dump(by_alias=True, mode="json", exclude_none=True)}
+            changes = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
+            offered = server.create_initialization_options(changes)
+            known = offered.model_dump(by_alias=True, mode="json", exclude_none=True, include=_KNOWN_LATE)
+            result = {**result, **known}
         return result
 
     async def _wait_in_vain(self) -> None:

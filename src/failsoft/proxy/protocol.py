@@ -18,6 +18,7 @@ from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import BoundOperation, Toolbox
 from failsoft.framework.call.call import Call
 from failsoft.framework.settings import Settings
+from failsoft.framework.text import printable_lines
 from failsoft.proxy.passing import Passing, refusal
 from failsoft.proxy.toolset import ProxyRequest, ProxyTools
 from failsoft.server.lifecycle import Lifecycle
@@ -80,8 +81,14 @@ class ProxyProtocol(ToolProtocol):
         self._live.refresh()
         if self._server is not None:
             self._passing.install(self._server)
+            self._server.instructions = self._instructions() or self._server.instructions
         tools = [shown for tool in self._upstreams for shown in tool.shown.values()]
         self._list = types.ListToolsResult(tools=tools)
+
+    def _instructions(self) -> str:
+        """Return what the upstreams tell a model about themselves, each of several under its name."""
+        said = {tool.name: printable_lines(text) for tool in self._upstreams if (text := tool.upstream.instructions)}
+        return "\n\n".join(text if len(self._upstreams) == 1 else f"{name}:\n{text}" for name, text in said.items())
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
         """Return the tool's input schema, or None."""

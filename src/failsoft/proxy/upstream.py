@@ -226,6 +226,7 @@ class Upstream:
         client = Client(
             self._transport(self._closed),
             cache=None,
+            log_level="debug" if self._front.is_older else None,
             message_handler=self._on_message,
             client_info=types.Implementation(name="failsoft-proxy", version="1"),
             **self._front.callbacks(self._questions.elicit),

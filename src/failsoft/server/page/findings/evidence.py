@@ -87,6 +87,8 @@ class Reading:
         """The failed and recovered calls of the last minutes, newest first."""
         self.blocked = [one for one in status["workers"] if one["phase"] != "starting" and one["loop_lag_s"] > LATE_S]
         """The workers whose event loop is blocked."""
+        paused = [one for one in status["operations"] if one.get("paused")]
+        self._paused_since = {(one["tool"], one["operation"]): one["paused"]["since"] for one in paused}
 
     @property
     def failing_since(self) -> str | None:
@@ -99,10 +101,8 @@ class Reading:
 
     def is_paused(self, call: Call) -> bool:
         """Return whether a call has failed because an operator has paused its operation, which is no fault."""
-        wanted = (call["tool"], call["operation"])
-        pauses = {(one["tool"], one["operation"]): one.get("paused") for one in self.status["operations"]}
-        pause = pauses.get(wanted)
-        return bool(pause and call["code"] == "UNAVAILABLE" and call["timestamp"] >= pause["since"])
+        since = self._paused_since.get((call["tool"], call["operation"]))
+        return since is not None and call["code"] == "UNAVAILABLE" and call["timestamp"] >= since
 
     def is_over(self, calls: Sequence[Call]) -> bool:
         """Return whether such calls have stopped: five of each operation should have come since, or a minute is over.

@@ -306,7 +306,7 @@ def test_findings_come_worst_first_and_causes_before_what_follows() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({}, "no call failed in the last 5 minutes"),
+        ({}, "no call failed by fault of the server in the last 5 minutes"),
         (BURNING, "20 % of calls failed in the last 5 minutes"),
         (
             {"objective": {"target": 0.99, "burn_5m": 0.5}},

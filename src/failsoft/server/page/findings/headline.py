@@ -53,4 +53,4 @@ def callers(status: Mapping[str, Any]) -> str:
     begin = ago(RECENT_S)
     if any(call["outcome"] == "recovered" and call["timestamp"] > begin for call in status["recent"]):
         return "callers get their answers, by recovery"
-    return "no call failed in the last 5 minutes"
+    return "no call failed by fault of the server in the last 5 minutes"

@@ -208,6 +208,12 @@ def test_a_medium_is_made_and_listed(call: Call, flux: Flux) -> None:
     assert listed["total"] == len(listed["media"])
 
 
+def test_a_list_of_media_names_the_compounds_that_a_medium_does_not_offer(call: Call) -> None:
+    closed = {one["media_id"]: one.get("not_taken_up") for one in call("list_media", {})["media"]}
+    assert closed["minimal_anaerobic"] == closed["complete_anaerobic"] == ["cpd00007"]
+    assert closed["minimal_aerobic"] is None
+
+
 def test_bounds_of_single_compounds_come_before_the_default(call: Call) -> None:
     bounds = {"cpd00027": [-5.5, 0], "cpd00007": [None, None], "cpd00001": [0, 0], "cpd00009": [None, 3]}
     reported = {item["compound_id"]: item["bounds"] for item in media(call, custom_bounds=bounds)["compounds"]}

@@ -49,11 +49,15 @@ class Media(TypedDict):
 
 
 class ListedMedia(TypedDict):
-    """A medium in a list, with the ids of its compounds; `has_all_others`: everything else may be taken up as well."""
+    """A medium in a list, with the ids of its compounds.
+
+    `not_taken_up`: those of them that the medium does not offer; `has_all_others`: everything else may be taken up.
+    """
 
     media_id: str
     num_compounds: int
     compounds: list[str]
+    not_taken_up: NotRequired[list[str]]
     is_predefined: NotRequired[bool]
     has_all_others: NotRequired[bool]
 
@@ -118,12 +122,14 @@ def described_media(database: Database, record: MediaRecord) -> Media:
 
 
 def listed_media(record: MediaRecord, *, is_predefined: bool = False) -> ListedMedia:
-    """Return a medium as `list_media` shows it: the ids alone."""
+    """Return a medium as `list_media` shows it: ids, without bounds."""
     listed: ListedMedia = {
         "media_id": record.media_id,
         "num_compounds": len(record.medium.compounds),
         "compounds": list(record.medium.compounds),
     }
+    if closed := [name for name, (lower, _) in record.medium.compounds.items() if lower >= 0]:
+        listed["not_taken_up"] = closed
     if is_predefined:
         listed["is_predefined"] = True
     if record.medium.others is not None:

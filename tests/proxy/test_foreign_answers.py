@@ -89,6 +89,12 @@ async def test_a_failure_that_may_have_changed_something_is_never_to_be_repeated
     assert error["retry"] == {"when": "never"}
 
 
+async def test_what_a_caller_can_find_out_with_other_tools_is_not_left_to_a_person(tmp_path):
+    result = await answer(tmp_path, failed("Could not find exact match for edit"))
+    assert "See what was done with a tool that only reads" in result.structured_content["error"]["message"]
+    assert "if none shows it a person has to look into this" in text_of(result)
+
+
 @pytest.mark.parametrize(
     "tree", [{"error": "no tea"}, {"error": True}, {"success": False}, {"error": {"message": "no"}}]
 )

@@ -36,7 +36,7 @@ _SENT_DEPTH = 4
 _SENT_AT_MOST = 200
 
 _WHO = {
-    "caller": "A person has to look into this.",
+    "caller": "See what was done with a tool that only reads; if none shows it a person has to look into this.",
     "operator": "The operator of this server has to fix this.",
     "author": "The author of this tool has to fix this.",
     "person": "A person has to decide this.",

@@ -110,6 +110,12 @@ def infeasible(
     )
 
 
+def forced(model: cobra.Model, conditions: Conditions, objective: str) -> tuple[str, str, NextStep | None] | None:
+    """Return cause, advice and step as `infeasible` does, if forced fluxes cannot be met; use inside `with model:`."""
+    found = _contradictions(model)
+    return _answer(model, conditions, (objective,), _Causes(contradictions=found)) if found else None
+
+
 def unbounded(model: cobra.Model, conditions: Conditions, names: tuple[str, ...]) -> FbaUnbounded:
     """Return the error for an objective without a limit, naming the reactions without one; use inside `with model:`."""
     endless = [reaction for reaction in model.reactions if any(map(math.isinf, reaction.bounds))]

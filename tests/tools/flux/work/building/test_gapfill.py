@@ -107,6 +107,15 @@ def test_a_nutrient_that_is_missing_is_named_and_then_it_grows(lab: Lab, tool: F
     assert_that_a_missing_nutrient_is_named_and_then_it_grows(lab, tool, gappy, "cpd00013")
 
 
+def test_a_forced_flux_that_cannot_be_met_is_named_and_no_nutrient_that_the_medium_has(lab: Lab, tool: Flux) -> None:
+    forced = lab.modified(tool, lab.loaded(tool), bounds={"ATPM": [2000, 3000]})
+    error = fill(lab, tool, forced, "minimal_aerobic")
+    assert error["error_code"] == "GAPFILL_INFEASIBLE"
+    assert "cannot be met: ATPM within [2000.0, 3000.0]" in error["message"]
+    assert "lacks" not in error["message"]
+    assert fill(lab, tool, follow(lab, tool, error)["model_id"], "minimal_aerobic")["success"]
+
+
 def test_a_target_that_is_too_high_is_not_lowered_by_a_step_but_by_the_caller(lab: Lab, tool: Flux, gappy: str) -> None:
     media = lab.fed(tool)
     error = fill(lab, tool, gappy, media, target_growth=9.0)

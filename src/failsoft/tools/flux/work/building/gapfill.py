@@ -17,7 +17,7 @@ from failsoft.tools.flux.conditions import OPEN, Conditions, Medium, bounds_to_j
 from failsoft.tools.flux.failures import GapfillInfeasible, MaxComplexityExceeded, ObjectiveNotFound
 from failsoft.tools.flux.store import Recipe
 from failsoft.tools.flux.work.checking import energy_from_nothing
-from failsoft.tools.flux.work.diagnosis import unbounded
+from failsoft.tools.flux.work.diagnosis import forced, unbounded
 from failsoft.tools.flux.work.exchanges import apply_medium, exchanges_of
 from failsoft.tools.flux.work.facts import biomass_reactions, model_facts, objective_of
 from failsoft.tools.flux.work.making import model_of
@@ -112,7 +112,10 @@ def gapfill_model(
         )
         for item in found.nutrients:  # no step shall add a compound under a second id
             item.update({"compound_id": given[item["exchange"]]} if item["exchange"] in given else {})
-        raise _infeasible(problem, found, conditions, answer.growth, max_complexity)
+        error = _infeasible(problem, found, conditions, answer.growth, max_complexity)
+        if answer.growth <= FLUX_NOISE and all(item.get("compound_id") in medium.compounds for item in found.nutrients):
+            _name_forced(error, model, medium, conditions)
+        raise error
     if len(answer.reactions) > max_complexity:
         raise MaxComplexityExceeded(
             reactions_needed=len(answer.reactions), max_complexity=max_complexity, reactions=answer.reactions[:50]
@@ -191,9 +194,25 @@ def _infeasible(
     )
 
 
+def _name_forced(error: GapfillInfeasible, model: cobra.Model, medium: Medium, conditions: Conditions) -> None:
+    """Name the forced fluxes that cannot be met, if there are any, in place of more of what the medium has."""
+    with model:
+        apply_medium(model, medium)
+        objective = model.objective = _objective(model, conditions.model_id)
+        cause = forced(model, conditions, objective)
+    if cause is not None:
+        why, advice, error.next_step = cause
+        error.message = f"{_unreached(conditions, error.target_growth)}{why}."
+        error.suggestions, error.missing_nutrients = [advice], None
+
+
+def _unreached(conditions: Conditions, target: float) -> str:
+    return f"No reactions of the universe let '{conditions.model_id}' grow at {target:g} on '{conditions.media_id}'"
+
+
 def _sentence(found: Shortage, conditions: Conditions, target: float, growth: float) -> str:
     """Return the message with the most useful cause: missing nutrients, else precursors that cannot be made."""
-    sentence = f"No reactions of the universe let '{conditions.model_id}' grow at {target:g} on '{conditions.media_id}'"
+    sentence = _unreached(conditions, target)
     grows = growth > FLUX_NOISE
     if found.nutrients:
         listed = ", ".join(f"{item['name']} ({item.get('compound_id', item['exchange'])})" for item in found.nutrients)

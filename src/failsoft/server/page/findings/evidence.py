@@ -87,6 +87,7 @@ class Reading:
         """The failed and recovered calls of the last minutes, newest first."""
         self.blocked = [one for one in status["workers"] if one["phase"] != "starting" and one["loop_lag_s"] > LATE_S]
         """The workers whose event loop is blocked."""
+        self._rates = {(one["tool"], one["operation"]): one["rate_per_s"] for one in status["operations"]}
         paused = [one for one in status["operations"] if one.get("paused")]
         self._paused_since = {(one["tool"], one["operation"]): one["paused"]["since"] for one in paused}
 
@@ -110,9 +111,8 @@ class Reading:
         Args:
             calls: Some of `lately`, in its order.
         """
-        rates = {(one["tool"], one["operation"]): one["rate_per_s"] for one in self.status["operations"]}
         last = {(call["tool"], call["operation"]): call["timestamp"] for call in reversed(calls)}
-        return all(at < ago(_quiet_s(rates.get(operation, 0.0))) for operation, at in last.items())
+        return all(at < ago(_quiet_s(self._rates.get(operation, 0.0))) for operation, at in last.items())
 
 
 def _quiet_s(rate_per_s: float) -> float:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from failsoft.server.page.findings import calls, parts
-from failsoft.server.page.findings.evidence import RECENT_S, Evidence, HeadlineFinding, Reading, ago, share
+from failsoft.server.page.findings.evidence import Evidence, HeadlineFinding, Reading, share
 
 _RULES: tuple[Callable[[Reading], Iterator[HeadlineFinding]], ...] = (
     parts.of_phase,
@@ -33,24 +33,19 @@ _RULES: tuple[Callable[[Reading], Iterator[HeadlineFinding]], ...] = (
 
 def headline(status: Mapping[str, Any], evidence: Evidence) -> dict[str, Any]:
     """Return the headline of a status: `callers`, whether they suffer, and `findings`, worst first."""
-    found = [{key: value for key, value in asdict(one).items() if value} for one in findings(status, evidence)]
-    return {"callers": callers(status), "findings": found}
-
-
-def findings(status: Mapping[str, Any], evidence: Evidence) -> list[HeadlineFinding]:
-    """Return what is wrong, worst first."""
     reading = Reading(status, evidence)
     found = [finding for rule in _RULES for finding in rule(reading)]
-    return sorted(found, key=lambda one: ("error", "warning", "note").index(one.severity))
+    found.sort(key=lambda one: ("error", "warning", "note").index(one.severity))
+    shown = [{key: value for key, value in asdict(one).items() if value} for one in found]
+    return {"callers": _callers(reading), "findings": shown}
 
 
-def callers(status: Mapping[str, Any]) -> str:
+def _callers(reading: Reading) -> str:
     """Return whether callers suffer, in a clause."""
-    objective = status["objective"]
+    objective = reading.status["objective"]
     if failing := objective["burn_5m"] * (1 - objective["target"]):
         permitted = ", which is permitted" if objective["burn_5m"] <= 1 else ""
         return f"{share(failing)} of calls failed in the last 5 minutes{permitted}"
-    begin = ago(RECENT_S)
-    if any(call["outcome"] == "recovered" and call["timestamp"] > begin for call in status["recent"]):
+    if any(call["outcome"] == "recovered" for call in reading.lately):
         return "callers get their answers, by recovery"
     return "no call failed by fault of the server in the last 5 minutes"

@@ -32,7 +32,7 @@ async def require_consent(call: Call) -> RecoveryReceipt:
         AwaitingAnswer: The answer comes with another request.
     """
     bound = call.bound
-    question = consent_question(call.operation, bound.description, call.arguments, bound.input_schema)
+    question = consent_question(call.operation, bound.description, call.arguments, bound.arguments.accepted)
     question = replace(question, subject=consent_to(call.arguments))
     return consent_from(call, await ask(call, question))
 

@@ -27,17 +27,17 @@ BOUNDS = ("minLength", "maxLength", "minimum", "maximum")
 FORMATS = ("email", "uri", "date", "date-time")
 
 
-def consent_question(tool: str, description: str, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> Question:
+def consent_question(tool: str, description: str, arguments: Mapping[str, Any], accepted: Accepted) -> Question:
     """Return the question whether a tool may run with these arguments, for a person who sees nothing else.
 
     Args:
         tool: The name of the tool.
         description: Its description, of which the first line is shown.
         arguments: The validated arguments.
-        schema: The input schema, which says what is secret.
+        accepted: What the schema says of them, so what is secret.
     """
     asked = f"May {named(tool)} run with these arguments?" if arguments else f"May {named(tool)} run?"
-    lines = [asked, *_purpose(description), *_shown(arguments, schema)]
+    lines = [asked, *_purpose(description), *_shown(arguments, accepted)]
     return Question("\n".join(lines), _form({CONFIRM: _consent(tool)}), "confirm")
 
 
@@ -46,7 +46,7 @@ def arguments_question(
     description: str,
     missing: Mapping[str, Mapping[str, Any]],
     arguments: Mapping[str, Any],
-    schema: Mapping[str, Any],
+    accepted: Accepted,
     *,
     needs_consent: bool,
 ) -> Question:
@@ -57,13 +57,13 @@ def arguments_question(
         description: Its description, of which the first line is shown.
         missing: The fields of the form, by the names of the parameters.
         arguments: All arguments as received.
-        schema: The input schema, which says what is secret.
+        accepted: What the schema says of them, so what is secret.
         needs_consent: Whether the tool may run only with consent.
     """
     lines = [f"{named(tool)} needs {' and '.join(map(named, missing))}.", *_purpose(description)]
     lines += [f"Not usable: {named(name)}: {_value(arguments[name])}" for name in missing if name in arguments]
     others = {name: value for name, value in arguments.items() if name not in missing}
-    lines += ["The other arguments of this call:", *_shown(others, schema)] if others else ()
+    lines += ["The other arguments of this call:", *_shown(others, accepted)] if others else ()
     fields = {**missing, CONFIRM: _consent(tool)} if needs_consent else missing
     return Question("\n".join(lines), _form(fields), "arguments")
 
@@ -95,9 +95,9 @@ def field_for(name: str, schema: Mapping[str, Any], options: Sequence[str] = ())
     return {**field, "format": own["format"]} if own.get("format") in FORMATS else field
 
 
-def is_secret(name: str, schema: Mapping[str, Any]) -> bool:
+def is_secret(name: str, accepted: Accepted) -> bool:
     """Return whether a parameter is a secret, by its name or its schema: such are neither asked for nor shown."""
-    return is_secret_name(name) or Accepted.by(schema).below(name).is_secret
+    return is_secret_name(name) or accepted.below(name).is_secret
 
 
 def _own(name: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -125,9 +125,9 @@ def _consent(tool: str) -> dict[str, Any]:
     return {"type": "boolean", "title": "Confirm", "description": f"Let {named(tool)} run."}
 
 
-def _shown(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> list[str]:
+def _shown(arguments: Mapping[str, Any], accepted: Accepted) -> list[str]:
     """Return the arguments, one a line, bounded, without secrets."""
-    shown = Accepted.by(schema).without_secrets(json_safe(dict([*arguments.items()][:_LINES_AT_MOST])))
+    shown = accepted.without_secrets(json_safe(dict([*arguments.items()][:_LINES_AT_MOST])))
     lines = [
         f"- {named(name)}: {REDACTED if value == REDACTED or is_secret_name(name) else _value(value, name)}"
         for name, value in shown.items()

@@ -67,7 +67,7 @@ class AskPerson:
         for name in self.ask:
             if name not in known:
                 _check_is_shared(self, name, bound)
-            elif is_secret(name, bound.input_schema):
+            elif is_secret(name, bound.arguments.accepted):
                 msg = f"AskPerson never asks for secrets, and '{name}' of '{bound.name}' is one"
                 raise TypeError(msg)
             elif field_for(name, bound.input_schema) is None:
@@ -173,7 +173,7 @@ async def _given(fields: Mapping[str, Any], call: Call) -> dict[str, Any] | None
     """Ask for arguments, and return those that the person gave; None if they are not there or not valid."""
     bound, consents = call.bound, call.bound.needs_consent
     question = arguments_question(
-        bound.name, bound.description, fields, call.params, bound.input_schema, needs_consent=consents
+        bound.name, bound.description, fields, call.params, bound.arguments.accepted, needs_consent=consents
     )
     answer = await ask(call, replace(question, subject=consent_to(call.params)))
     if answer is None or answer.action != "accept" or (consents and not gives_consent(answer)):
